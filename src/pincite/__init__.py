@@ -1,0 +1,1 @@
+"""Pincite: hybrid retrieval over your own documents, cited to file, page and rectangle."""

@@ -1,0 +1,109 @@
+"""What a search returns. Slotted dataclasses, so that a process that only searches stays light."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from pincite.model.geometry import BboxRect, TableSpan
+
+__all__ = ["Chunk", "Hit", "LegScore", "Results", "Span", "chunk_id"]
+
+Span = tuple[int, int]
+
+
+def chunk_id(document: str, chunk_index: int) -> str:
+    """The id of a chunk, unique within its (subject, collection)."""
+    return f"{document}-{chunk_index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stored passage with its place in the document it comes from.
+
+    ``content`` is the document's Markdown in ``[start_char, end_char)``. Without an ``id`` it is
+    ``<document>-<chunk_index>``, and without a document too a SHA-256 hex of the content.
+    """
+
+    content: str
+    id: str = ""
+    document: str = ""
+    collection: str = ""
+    subject: str = ""
+    title: str = ""
+    source: str = ""
+    context_header: str = ""
+    chunk_index: int = 0
+    start_char: int = 0
+    end_char: int = 0
+    pages: Sequence[int] = ()
+    bboxes: Sequence[BboxRect] = ()
+    tables: Sequence[TableSpan] = ()
+    language: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.id:
+            return
+        if self.document:
+            made = chunk_id(self.document, self.chunk_index)
+        else:
+            made = hashlib.sha256(self.content.encode("utf-8", "surrogatepass")).hexdigest()
+        object.__setattr__(self, "id", made)
+
+    @property
+    def page_content(self) -> str:
+        """``content``, under the name that LangChain documents use."""
+        return self.content
+
+
+@dataclass(frozen=True, slots=True)
+class LegScore:
+    """One leg's part in a fused score: its own score, rank (from 1), weight and contribution."""
+
+    raw: float
+    rank: int
+    weight: float = 1.0
+    contribution: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ranked passage. ``highlights`` are spans in ``content``, ``spans`` the same places in the
+    document's Markdown; ``legs`` has the keys "keyword" and "vector"."""
+
+    chunk: Chunk
+    score: float
+    rank: int = 0
+    legs: Mapping[str, LegScore] = field(default_factory=dict)
+    highlights: Sequence[Span] = ()
+    spans: Sequence[Span] = ()
+    retriever: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Sequence[Hit]):
+    """Hits, best first, with what the caller should know about them."""
+
+    hits: list[Hit]
+    warnings: list[str] = field(default_factory=list)
+    took_ms: float = 0.0
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def texts(self) -> list[str]:
+        """The contents of the hits."""
+        return [hit.chunk.content for hit in self.hits]

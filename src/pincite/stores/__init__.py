@@ -1,0 +1,1 @@
+"""Ports and adapters: whole documents in, ranked chunks out. Import from the modules."""
