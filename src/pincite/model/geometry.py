@@ -125,8 +125,9 @@ class WordBoxes:
         for k, column in enumerate((words._starts, words._ends, words._pages)):
             column.frombytes(raw[k * 4 * count : (k + 1) * 4 * count])
         words._boxes.frombytes(raw[12 * count :])
-        for column in (words._starts, words._ends, words._pages, words._boxes):
-            _little(column, in_place=True)
+        if sys.byteorder == "big":
+            for swapped in (words._starts, words._ends, words._pages, words._boxes):
+                swapped.byteswap()
         return words
 
     def _word(self, i: int) -> Word:
@@ -134,11 +135,9 @@ class WordBoxes:
         return Word(self._starts[i], self._ends[i], BboxRect(self._pages[i], x0, y0, x1, y1))
 
 
-def _little(
-    column: array[int] | array[float], *, in_place: bool = False
-) -> array[int] | array[float]:
+def _little(column: array[int] | array[float]) -> array[int] | array[float]:
     if sys.byteorder == "little":
         return column
-    swapped = column if in_place else column[:]
+    swapped = column[:]
     swapped.byteswap()
     return swapped
