@@ -20,6 +20,7 @@ __all__ = [
     "Geometry",
     "IndexReport",
     "ModelIdentity",
+    "Progress",
 ]
 
 
@@ -119,3 +120,15 @@ class IndexReport:
     warnings: tuple[str, ...] = ()
     chunks: int = 0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a long run, for the progress callback: ``done`` of ``total`` sources in this
+    ``stage`` ("scan", "index", "rebuild"), the ``source`` just finished and the chunks so far."""
+
+    stage: str
+    done: int
+    total: int
+    source: str = ""
+    chunks: int = 0
