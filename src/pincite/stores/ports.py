@@ -190,7 +190,10 @@ Store = ManagedSink
 
 
 class SyncReader(Protocol):
-    """The sync core of ``VectorStore``: the same calls, the same errors, in the caller's thread."""
+    """The sync core of ``VectorStore``: the same calls, the same errors, in the caller's thread.
+
+    ``hybrid`` also takes ``offset``: the depth of its legs follows from ``limit`` alone.
+    """
 
     def hybrid(
         self,
@@ -201,6 +204,7 @@ class SyncReader(Protocol):
         limit: int,
         where: Filter | None = None,
         alpha: float | None = None,
+        offset: int = 0,
     ) -> list[Hit]: ...
 
     def near_vector(

@@ -1,0 +1,98 @@
+"""The stage from a file's bytes to an embedded document: pure, so that it may run anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pincite.indexing.indexer import Chunker, file_name
+from pincite.model.documents import EmbeddedDocument, Geometry, ModelIdentity
+from pincite.parsing.registry import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pincite.model.layout import MarkdownParseResult
+
+__all__ = ["PIPELINE_VERSION", "FileInput", "Pipeline", "SourceOptions"]
+
+PIPELINE_VERSION = 1
+"""Part of every fingerprint: raise it when the same bytes give other chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What the caller says of a source: nothing here is read from the file."""
+
+    title: str = ""
+    language: str = ""
+    password: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileInput:
+    """One file as the stage takes it in; ``source`` is where it was read from."""
+
+    document: str
+    data: bytes
+    filename: str
+    source: str = ""
+    options: SourceOptions = SourceOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Parser backend, chunker and embedding of a run.
+
+    ``embed`` takes the texts to index and returns one float32 row for each.
+    """
+
+    chunker: Chunker
+    embed: Callable[[list[str]], NDArray[np.float32]]
+    model: ModelIdentity
+    endpoint: str
+    backend: str = "pdfium"
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same bytes would be parsed, chunked or embedded otherwise."""
+        parts = (PIPELINE_VERSION, self.backend, self.chunker.fingerprint, self.model.name)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def run(self, file: FileInput) -> EmbeddedDocument | None:
+        """The document of a file; None when the file has no text."""
+        options = file.options
+        parsed = parse(file.data, file.filename, backend=self.backend, password=options.password)
+        chunks = self.chunker.chunk(parsed)
+        if not chunks:
+            return None
+        return EmbeddedDocument(
+            document=file.document,
+            title=options.title or file_name(file.filename),
+            chunks=chunks,
+            vectors=self.embed([chunk.indexed_text for chunk in chunks]),
+            endpoint=self.endpoint,
+            source=file.source or file.filename,
+            content_hash=hashlib.sha256(file.data).hexdigest(),
+            fingerprint=self.fingerprint,
+            language=options.language,
+            model=self.model,
+            metadata=dict(options.metadata or {}),
+            geometry=_geometry(parsed),
+        )
+
+
+def _geometry(parsed: MarkdownParseResult) -> Geometry:
+    return Geometry(
+        markdown=parsed.markdown,
+        page_ranges=tuple(parsed.page_ranges),
+        page_dimensions=parsed.page_dimensions,
+        words=parsed.words,
+        tables=parsed.tables,
+    )

@@ -1,0 +1,98 @@
+"""What a run will do, decided before anything is done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import InvalidArgument
+from pincite.indexing.roots import Roots, walk
+from pincite.model.documents import DocumentInfo
+
+__all__ = ["Action", "Plan", "Step", "make_plan"]
+
+
+class Action(StrEnum):
+    """What becomes of one source."""
+
+    ADD = "add"
+    UPDATE = "update"
+    METADATA = "metadata-only"
+    UNCHANGED = "unchanged"
+    SKIP = "skip"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One source, its document id and what will be done; ``reason`` explains a skip or failure."""
+
+    action: Action
+    path: Path
+    document: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a run, in path order."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def writes(self) -> bool:
+        """Whether a step needs the embedder."""
+        return any(step.action in {Action.ADD, Action.UPDATE} for step in self.steps)
+
+
+def make_plan(
+    path: Path,
+    stored: Iterable[DocumentInfo],
+    *,
+    fingerprint: str,
+    metadata: Mapping[str, Any] | None = None,
+    document: str | None = None,
+    exclude: Iterable[Path] = (),
+) -> Plan:
+    """Compare a file or a folder with what is stored; reads every file once to hash it."""
+    infos = {info.document: info for info in stored}
+    roots = Roots(infos.values())
+    root = roots.root_of(path)
+    steps = []
+    files = walk(path, exclude=exclude) if path.is_dir() else [(path, "")]
+    for file, skip in files:
+        if skip:
+            steps.append(Step(Action.SKIP, file, reason=skip))
+            continue
+        try:
+            name = document or roots.document_id(file, root)
+        except InvalidArgument as error:
+            steps.append(Step(Action.FAIL, file, reason=str(error)))
+            continue
+        steps.append(_step(file, name, infos.get(name), fingerprint, metadata))
+    return Plan(tuple(steps))
+
+
+def _step(
+    file: Path,
+    document: str,
+    stored: DocumentInfo | None,
+    fingerprint: str,
+    metadata: Mapping[str, Any] | None,
+) -> Step:
+    if stored is None:
+        return Step(Action.ADD, file, document)
+    try:
+        with file.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    except OSError as error:
+        return Step(Action.FAIL, file, document, reason=error.strerror or str(error))
+    if (digest, fingerprint) != (stored.content_hash, stored.fingerprint):
+        return Step(Action.UPDATE, file, document)
+    if metadata is not None and dict(metadata) != dict(stored.metadata):
+        return Step(Action.METADATA, file, document)
+    return Step(Action.UNCHANGED, file, document)

@@ -1,0 +1,132 @@
+"""Carry out a plan: one coordinator computes documents and commits them in groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pincite.errors import PinciteError
+from pincite.indexing.originals import Originals
+from pincite.indexing.pipeline import FileInput, Pipeline, SourceOptions
+from pincite.indexing.plan import Action, Plan, Step
+from pincite.model.documents import EmbeddedDocument, Failure, IndexReport, Progress
+
+if TYPE_CHECKING:
+    from pincite.stores.ports import SyncStore
+
+__all__ = ["Run"]
+
+_COMMIT_SECONDS = 1.0
+_COMMIT_CHUNKS = 5_000
+
+
+@dataclass
+class Run:
+    """Executes a plan against one collection of a store and says what became of each source.
+
+    A commit holds one or more whole documents and comes about every second, so a run that is
+    killed leaves whole documents, and the next run finds them unchanged.
+    """
+
+    store: SyncStore
+    subject: str
+    collection: str
+    pipeline: Pipeline
+    options: SourceOptions = field(default_factory=SourceOptions)
+    progress: Callable[[Progress], None] | None = None
+    originals: Originals | None = None
+
+    def __post_init__(self) -> None:
+        self._pending: list[EmbeddedDocument] = []
+        self._committed_at = time.monotonic()
+        self._done: dict[Action, list[str]] = {action: [] for action in Action}
+        self._skipped: list[Failure] = []
+        self._failed: list[Failure] = []
+        self._removed: list[str] = []
+        self._chunks = 0
+
+    def execute(self, plan: Plan) -> IndexReport:
+        """Carry out the steps in order; what is done stays done when a later step raises."""
+        started = time.monotonic()
+        total = len(plan.steps)
+        try:
+            for number, step in enumerate(plan.steps, 1):
+                self._take(step)
+                self._tell(Progress("index", number, total, str(step.path), self._chunks))
+        finally:
+            self._commit()
+        return self._report(time.monotonic() - started)
+
+    def _take(self, step: Step) -> None:
+        match step.action:
+            case Action.SKIP:
+                self._skipped.append(Failure(str(step.path), step.reason))
+            case Action.FAIL:
+                self._failed.append(Failure(str(step.path), step.reason))
+            case Action.UNCHANGED:
+                self._done[step.action].append(step.document)
+            case Action.METADATA:
+                metadata = dict(self.options.metadata or {})
+                self.store.set_metadata(self.subject, self.collection, step.document, metadata)
+                self._done[step.action].append(step.document)
+            case Action.ADD | Action.UPDATE:
+                self._compute(step)
+
+    def _compute(self, step: Step) -> None:
+        try:
+            document = self.pipeline.run(self._input(step))
+        except PinciteError as error:
+            self._failed.append(Failure(str(step.path), str(error)))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._failed.append(Failure(str(step.path), f"{reason}; check that it can be read."))
+        except Exception as error:  # noqa: BLE001 - one hostile file costs one failure, by name
+            reason = f"{type(error).__name__}: {error}"
+            self._failed.append(Failure(str(step.path), f"The parser failed ({reason})."))
+        else:
+            self._keep(step, document)
+
+    def _input(self, step: Step) -> FileInput:
+        data = step.path.read_bytes()
+        if self.originals is not None:
+            self.originals.keep(data)
+        return FileInput(step.document, data, step.path.name, str(step.path), self.options)
+
+    def _keep(self, step: Step, document: EmbeddedDocument | None) -> None:
+        if document is None:
+            self._skipped.append(Failure(str(step.path), "no text"))
+            if step.action is Action.UPDATE:
+                self.store.delete(self.subject, self.collection, [step.document])
+                self._removed.append(step.document)
+            return
+        self._pending.append(document)
+        self._done[step.action].append(step.document)
+        self._chunks += len(document.chunks)
+        waiting = sum(len(d.chunks) for d in self._pending)
+        due = time.monotonic() - self._committed_at >= _COMMIT_SECONDS
+        if due or waiting >= _COMMIT_CHUNKS:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._pending:
+            pending, self._pending = self._pending, []
+            self.store.commit(self.subject, self.collection, pending)
+        self._committed_at = time.monotonic()
+
+    def _tell(self, progress: Progress) -> None:
+        if self.progress is not None:
+            self.progress(progress)
+
+    def _report(self, seconds: float) -> IndexReport:
+        return IndexReport(
+            added=tuple(self._done[Action.ADD]),
+            updated=tuple(self._done[Action.UPDATE] + self._done[Action.METADATA]),
+            unchanged=tuple(self._done[Action.UNCHANGED]),
+            removed=tuple(self._removed),
+            skipped=tuple(self._skipped),
+            failed=tuple(self._failed),
+            chunks=self._chunks,
+            seconds=seconds,
+        )

@@ -1,0 +1,356 @@
+"""The library: one collection of one store, with its embedding model."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pincite.errors import InvalidArgument, InvalidQueryError, ParseError, PinciteError
+from pincite.library.model import LibraryModel, make_embedder
+from pincite.model.documents import DocumentInfo, Geometry, IndexReport, Progress
+from pincite.model.fields import Field, FieldSpec, misfits
+from pincite.model.filters import DeclaredFilter, Filter
+from pincite.model.geometry import BboxRect
+from pincite.model.hits import Chunk, Hit, Results
+from pincite.stores.checks import check_model
+
+if TYPE_CHECKING:
+    from pincite.embedding.embedder import Embedder
+    from pincite.indexing.indexer import Chunker
+    from pincite.indexing.originals import Originals
+    from pincite.indexing.pipeline import Pipeline, SourceOptions
+    from pincite.stores.ports import SyncReader, SyncStore
+
+__all__ = ["Library", "Mode"]
+
+Mode = Literal["hybrid", "keyword", "vector"]
+_ALL = 2**31 - 1
+
+
+class Library:
+    """Documents that can be searched; made by ``pincite.open``.
+
+    Safe to use from several threads. Close it, or use it as a context manager.
+    """
+
+    def __init__(
+        self,
+        store: SyncStore,
+        *,
+        collection: str,
+        subject: str,
+        embedder: Embedder | str | None = None,
+        originals: Originals | None = None,
+        keep_originals: bool = False,
+        exclude: tuple[Path, ...] = (),
+    ) -> None:
+        self.collection = collection
+        self.subject = subject
+        self._store = store
+        self._given_embedder = embedder
+        self._model: LibraryModel | None = None
+        self._originals = originals
+        self._keep_originals = keep_originals
+        self._exclude = exclude
+        self._checked = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- writing
+
+    def add(
+        self,
+        source: str | Path | bytes,
+        *,
+        filename: str | None = None,
+        document: str | None = None,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        language: str | None = None,
+        password: str | None = None,
+        backend: str | None = None,
+        chunker: Chunker | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> IndexReport:
+        """Index a file, a folder, or bytes with ``filename=``; what has not changed is left alone.
+
+        A file's id is its path relative to the folder that was added (or ``document``); bytes
+        without ``document`` get the SHA-256 hex of the bytes. In a folder a file that cannot be
+        read fails by name in the report; the others are indexed.
+
+        Raises ``InvalidArgument`` for a source that is not there or metadata that does not fit
+        the fields, ``CollectionMismatch`` before any write when the model is another one, and,
+        for bytes, the error of the parser.
+        """
+        from pincite.indexing.pipeline import SourceOptions
+
+        options = SourceOptions(title or "", language or "", password, metadata)
+        pipeline = self._pipeline(backend, chunker)
+        if isinstance(source, bytes | bytearray | memoryview):
+            return self._add_bytes(bytes(source), filename, document, options, pipeline)
+        if filename is not None:
+            raise InvalidArgument("filename= goes with bytes; a path has its own name.")
+        return self._add_path(Path(source), document, options, pipeline, progress)
+
+    def remove(self, document: str) -> int:
+        """Remove a document from rows and both legs; how many chunks went (0: not there)."""
+        return self._store.delete(self.subject, self.collection, [document])
+
+    def declare(self, fields: Mapping[str, Field]) -> None:
+        """Declare the types of metadata fields before values come."""
+        self._store.declare(self.subject, self.collection, fields)
+
+    # -- reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        offset: int = 0,
+        mode: Mode = "hybrid",
+        where: Filter | None = None,
+        alpha: float | None = None,
+        explain: bool = False,
+        partial: bool = False,
+    ) -> Results:
+        """The passages that answer ``query``, best first.
+
+        ``where`` restricts candidates before scoring. ``alpha`` weighs the vector side of hybrid
+        (None: the collection's default). ``partial`` turns a failing leg into a warning.
+
+        Raises ``InvalidQueryError`` for a blank query, ``k < 1``, ``offset < 0``, ``alpha``
+        outside [0, 1] or a filter that the fields cannot serve.
+        """
+        started = time.perf_counter()
+        _check_search(query, k, offset, mode)
+        warnings: list[str] = []
+        hits = self._hits(query, k, offset, mode, where, alpha, partial, warnings)
+        return Results(hits, warnings, (time.perf_counter() - started) * 1000)
+
+    def documents(self, where: Filter | None = None) -> list[DocumentInfo]:
+        """The documents (with ``where``: those with a chunk that matches), ordered by id."""
+        return self._store.documents(self.subject, self.collection, where)
+
+    def get(self, document: str) -> DocumentInfo:
+        """One document; raises ``InvalidQueryError`` when it is not there."""
+        for info in self.documents(DeclaredFilter("document", "eq", document)):
+            return info
+        raise InvalidQueryError(
+            f"No document {document!r} in collection {self.collection!r}; "
+            "`pincite list` or lib.documents() shows what is there.",
+            field="document",
+        )
+
+    def chunks(self, document: str) -> list[Chunk]:
+        """The chunks of a document in index order."""
+        where = DeclaredFilter("document", "eq", document)
+        found = self._reader().fetch(self.collection, where=where, limit=_ALL)
+        return sorted(found, key=lambda chunk: chunk.chunk_index)
+
+    def markdown(self, document: str) -> str:
+        """The Markdown that the document's offsets point into."""
+        return self._geometry(document).markdown
+
+    def locate(self, document: str, start: int, end: int) -> list[BboxRect]:
+        """The rectangles of the words in a span of the document's Markdown, line by line.
+
+        Points, top-left origin, 1-based pages; empty where the format has no geometry.
+        """
+        from pincite.pages.locate import locate
+
+        return locate(self._geometry(document), start, end)
+
+    def fields(self) -> FieldSpec:
+        """The fields that a filter may name, with their types."""
+        return self._reader().fields(self.collection)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, sizes, the model and the kernels in use."""
+        stored = self._store.model(self.subject, self.collection)
+        stats = self._store.stats(self.subject, self.collection)
+        return {**stats, "model": stored[0] if stored else None}
+
+    def close(self) -> None:
+        """Release the store and the model."""
+        if self._model is not None:
+            self._model.close()
+        self._store.close()
+
+    # -- how
+
+    def _reader(self) -> SyncReader:
+        return self._store.reader(self.subject, [self.collection])
+
+    def _geometry(self, document: str) -> Geometry:
+        geometry = self._store.geometry(self.subject, self.collection, document)
+        if geometry is None:
+            raise InvalidQueryError(
+                f"No document {document!r} in collection {self.collection!r}; "
+                "`pincite list` or lib.documents() shows what is there.",
+                field="document",
+            )
+        return geometry
+
+    def _embedding(self) -> LibraryModel:
+        """The model, checked once against the collection's before it is used."""
+        stored = self._store.model(self.subject, self.collection)
+        if self._model is None:
+            endpoint = stored[0] if stored else None
+            self._model = LibraryModel(make_embedder(self._given_embedder, endpoint))
+        if stored is not None and not self._checked:
+            check_model(
+                self.collection, stored, endpoint=self._model.endpoint, model=self._model.identity
+            )
+            self._checked = True
+        return self._model
+
+    def _pipeline(self, backend: str | None, chunker: Chunker | None) -> Pipeline:
+        from pincite.indexing.pipeline import Pipeline
+
+        model = self._embedding()
+        return Pipeline(
+            chunker=chunker or model.chunker(),
+            embed=model.texts,
+            model=model.identity,
+            endpoint=model.endpoint,
+            backend=backend or "pdfium",
+        )
+
+    def _add_path(
+        self,
+        source: Path,
+        document: str | None,
+        options: SourceOptions,
+        pipeline: Pipeline,
+        progress: Callable[[Progress], None] | None,
+    ) -> IndexReport:
+        from pincite.indexing.plan import make_plan
+        from pincite.indexing.run import Run
+
+        path = _existing(source)
+        if path.is_dir() and document:
+            raise InvalidArgument("document= names one file; a folder's files get path ids.")
+        warnings = self._metadata_warnings(options.metadata, str(source), strict=path.is_file())
+        plan = make_plan(
+            path,
+            self.documents(),
+            fingerprint=pipeline.fingerprint,
+            metadata=options.metadata,
+            document=document,
+            exclude=self._exclude,
+        )
+        run = Run(
+            self._store,
+            self.subject,
+            self.collection,
+            pipeline,
+            options,
+            progress,
+            self._originals if self._keep_originals else None,
+        )
+        return replace(run.execute(plan), warnings=warnings)
+
+    def _add_bytes(
+        self,
+        data: bytes,
+        filename: str | None,
+        document: str | None,
+        options: SourceOptions,
+        pipeline: Pipeline,
+    ) -> IndexReport:
+        from pincite.indexing.pipeline import FileInput
+
+        started = time.monotonic()
+        if not filename:
+            raise InvalidArgument("Bytes need filename=, whose extension says what they are.")
+        digest = hashlib.sha256(data).hexdigest()
+        name = document or digest
+        self._metadata_warnings(options.metadata, name, strict=True)
+        known = self.documents(DeclaredFilter("document", "eq", name))
+        wanted = (digest, pipeline.fingerprint, dict(options.metadata or {}))
+        if any((i.content_hash, i.fingerprint, dict(i.metadata)) == wanted for i in known):
+            return IndexReport(unchanged=(name,), seconds=time.monotonic() - started)
+        made = pipeline.run(FileInput(name, data, filename, options=options))
+        if made is None:
+            raise ParseError(f"{filename} has no text; nothing was indexed.")
+        if self._originals is not None:
+            self._originals.keep(data)
+        self._store.commit(self.subject, self.collection, [made])
+        return IndexReport(
+            added=() if known else (name,),
+            updated=(name,) if known else (),
+            chunks=len(made.chunks),
+            seconds=time.monotonic() - started,
+        )
+
+    def _metadata_warnings(
+        self, metadata: Mapping[str, Any] | None, source: str, *, strict: bool
+    ) -> tuple[str, ...]:
+        """Metadata that does not fit the fields: refused for one document, else a warning."""
+        found = [f"{source}: {misfit}" for misfit in misfits(metadata or {}, self.fields())]
+        if found and strict:
+            raise InvalidArgument(
+                f"{found[0]}; pass a fitting value, or use a collection that declares the field so."
+            )
+        return tuple(f"{warning}; kept, but not filterable" for warning in found)
+
+    def _hits(
+        self,
+        query: str,
+        k: int,
+        offset: int,
+        mode: Mode,
+        where: Filter | None,
+        alpha: float | None,
+        partial: bool,
+        warnings: list[str],
+    ) -> list[Hit]:
+        reader, name = self._reader(), self.collection
+        if mode == "keyword":
+            return reader.bm25(name, query=query, limit=k + offset, where=where)[offset:]
+        try:
+            vector = [float(x) for x in self._embedding().query(query)]
+        except (PinciteError, OSError) as error:
+            if mode == "vector" or not partial:
+                raise
+            warnings.append(f"The vector side failed ({error}); these are keyword results.")
+            return reader.bm25(name, query=query, limit=k + offset, where=where)[offset:]
+        if mode == "vector":
+            return reader.near_vector(name, vector=vector, limit=k + offset, where=where)[offset:]
+        return reader.hybrid(
+            name, query=query, vector=vector, limit=k, where=where, alpha=alpha, offset=offset
+        )
+
+
+def _existing(source: Path) -> Path:
+    """The absolute path, links in its folder resolved; refuses what is not there."""
+    path = source.expanduser()
+    if not path.exists():
+        raise InvalidArgument(f"{source} is not there; check the path.")
+    return path.resolve() if path.is_dir() else path.parent.resolve() / path.name
+
+
+def _check_search(query: str, k: int, offset: int, mode: str) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidQueryError("The query is empty; say what to look for.")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InvalidQueryError(f"k is {k!r}; it must be 1 or more.")
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        raise InvalidQueryError(f"offset is {offset!r}; it must be 0 or more.")
+    if mode not in {"hybrid", "keyword", "vector"}:
+        raise InvalidQueryError(f"mode is {mode!r}; it is hybrid, keyword or vector.")
