@@ -1,0 +1,133 @@
+"""Vector search over segments: an exact scan in blocks, rescored in float64.
+
+Rows are float16. A scan in float32 finds every row that could be among the best, given the error
+bound of a float32 dot product; those are scored again in float64, in one fixed order of summation,
+so that equal input gives equal output on every path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.dense.kernels import BLOCK_ROWS, candidates
+from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
+from pincite.segments.ranking import Ranked, RowId, at_least_kth, ranked
+
+__all__ = ["Mask", "normalize_rows", "prepare_query", "search_vectors"]
+
+Mask = NDArray[np.bool_]
+
+
+def search_vectors(
+    parts: Sequence[NDArray[np.float16]],
+    live: Sequence[Mask | None],
+    allow: Sequence[Mask | None],
+    query: Sequence[float] | NDArray[np.floating],
+    k: int,
+    *,
+    row_id: RowId,
+    normalized: bool = True,
+) -> list[Ranked]:
+    """The ``k`` best (part, row, score), best first, ties in the order of ``row_id``.
+
+    ``parts`` are (rows, dimension) matrices. With ``normalized`` their rows are of unit length (or
+    zero), the query is brought to unit length, and the score is the cosine, in [-1, 1]; without,
+    it is the raw dot product. ``live`` and ``allow`` hold a mask per part, or None for all rows;
+    only rows in both are scored.
+
+    Raises ``InvalidQueryError`` for k below 1 and for a query that is not finite, of another
+    dimension, or all zero (it has no direction: every row would tie), ``InvalidArgument`` for
+    masks that do not fit, and ``StoreCorrupt`` when a stored row is not finite.
+    """
+    if k < 1:
+        raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+    vector = prepare_query(query, normalized=normalized)
+    _check_parts(parts, live, allow, len(vector))
+    best = []
+    for number, part in enumerate(parts):
+        rows = candidates(part, _both(live[number], allow[number]), vector, k)
+        scores = _rescored(part, rows, vector, normalized=normalized)
+        kept = at_least_kth(scores, k)
+        best.append((number, rows[kept], scores[kept]))
+    return ranked(best, k, row_id)
+
+
+def normalize_rows(matrix: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Rows (n, d) brought to unit length, ready to be stored as float16; zero rows stay zero.
+
+    Raises ``EmbeddingError`` when a value is not finite.
+    """
+    wide = np.asarray(matrix, dtype=np.float64)
+    if not np.isfinite(wide).all():
+        raise EmbeddingError("A vector holds values that are not finite; embed its text again.")
+    # By the largest value first: the square of a value beyond 1e154 is infinite in float64.
+    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
+    wide = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
+    lengths = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
+    unit: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1.0)
+    return unit.astype(np.float32)
+
+
+def prepare_query(
+    query: Sequence[float] | NDArray[np.floating], *, normalized: bool = True
+) -> NDArray[np.float32]:
+    """The query as float32, of unit length when ``normalized``; else as ``search_vectors`` says."""
+    wide = np.asarray(query, dtype=np.float64)
+    if wide.ndim != 1:
+        raise InvalidQueryError(f"The query vector has {wide.ndim} axes; pass a flat one.")
+    if not np.isfinite(wide).all() or (not normalized and np.abs(wide).max(initial=0.0) > 1e38):
+        raise InvalidQueryError("The query vector is not finite; embed the query again.")
+    if not wide.any():
+        raise InvalidQueryError("The query vector is all zero; embed a query that holds words.")
+    return normalize_rows(wide[None, :])[0] if normalized else wide.astype(np.float32)
+
+
+def _rescored(
+    part: NDArray[np.float16],
+    rows: NDArray[np.intp],
+    query: NDArray[np.float32],
+    *,
+    normalized: bool,
+) -> NDArray[np.float32]:
+    """Scores (len(rows),) in float64, rounded to float32. Each product is exact in float64."""
+    wide = query.astype(np.float64)
+    scores = np.zeros(len(rows), dtype=np.float64)
+    for block in _blocks(len(rows)):
+        scores[block] = (part[rows[block]].astype(np.float64) * wide).sum(axis=1)
+    # A unit row rounded to float16 can be a little longer than 1.
+    return (np.clip(scores, -1.0, 1.0) if normalized else scores).astype(np.float32)
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK_ROWS) for start in range(0, count, BLOCK_ROWS))
+
+
+def _both(live: Mask | None, allow: Mask | None) -> Mask | None:
+    if live is None or allow is None:
+        return allow if live is None else live
+    return live & allow
+
+
+def _check_parts(
+    parts: Sequence[NDArray[np.float16]],
+    live: Sequence[Mask | None],
+    allow: Sequence[Mask | None],
+    dimension: int,
+) -> None:
+    for part in parts:
+        if part.ndim != 2 or part.dtype != np.float16:
+            raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
+        if part.shape[1] != dimension:
+            raise InvalidQueryError(
+                f"The query vector has {dimension} dimensions and the stored ones "
+                f"{part.shape[1]}; embed the query with the collection's model."
+            )
+    for name, masks in (("live", live), ("allow", allow)):
+        if len(masks) != len(parts) or any(
+            mask is not None and mask.shape != (len(part),)
+            for mask, part in zip(masks, parts, strict=True)
+        ):
+            raise InvalidArgument(f"{name} needs one mask (or None) per part, as long as it.")

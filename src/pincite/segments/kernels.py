@@ -1,0 +1,51 @@
+"""Which kernels run: the compiled extension, or the same results in NumPy.
+
+``PINCITE_PURE=1`` asks for NumPy. An extension of another version than this code counts as absent.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from types import ModuleType
+
+__all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
+
+KERNEL_VERSION = 1
+
+PURE_COMFORT = 100_000
+"""Rows up to which the pure path answers without a warning."""
+
+
+def native() -> ModuleType | None:
+    """The compiled extension, or None when the pure path runs."""
+    if os.environ.get("PINCITE_PURE", "") not in ("", "0"):
+        return None
+    return _extension()
+
+
+def kernels_in_use() -> str:
+    """``"native"`` or ``"pure"``."""
+    return "pure" if native() is None else "native"
+
+
+def warn_when_slow(rows: int) -> None:
+    """Warn when the pure path is about to search more rows than it is comfortable with."""
+    if rows > PURE_COMFORT and native() is None:
+        warnings.warn(
+            f"Searching {rows:,} chunks without the native kernels is slow; install Pincite where "
+            "a C++ compiler is found, and leave PINCITE_PURE unset.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+@functools.cache
+def _extension() -> ModuleType | None:
+    try:
+        module = importlib.import_module("pincite._native")
+    except ImportError:
+        return None
+    return module if getattr(module, "KERNEL_VERSION", None) == KERNEL_VERSION else None

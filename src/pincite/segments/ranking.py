@@ -1,0 +1,60 @@
+"""The end of every search: the k best rows of several segments, ties by id."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ranked", "RowId", "at_least_kth", "ranked"]
+
+Ranked = tuple[int, int, float]
+"""Segment, row, score."""
+
+RowId = Callable[[int, int], str]
+"""The id of the row (segment, row); equal scores are put in its order."""
+
+_BLOCK = 64
+
+
+def at_least_kth(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Where ``scores`` (n,) reach the k-th largest, ascending: k places, or more with ties.
+
+    ``np.partition`` is quick on distinct values and slow on repeated ones, so a bound cuts first:
+    the k-th largest of the maxima of disjoint blocks can not exceed the k-th largest value.
+    """
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    blocks = len(scores) // _BLOCK
+    if blocks < k:
+        return np.flatnonzero(scores >= _kth(scores, k))
+    maxima = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    above = np.flatnonzero(scores >= _kth(maxima, k))
+    return above[scores[above] >= _kth(scores[above], k)]
+
+
+def ranked(
+    found: Iterable[tuple[int, NDArray[np.integer], NDArray[np.float32]]],
+    k: int,
+    row_id: RowId,
+) -> list[Ranked]:
+    """The k best of ``found``, (segment, rows, scores) each, best first, ties by ``row_id``."""
+    parts = list(found)
+    if not parts:
+        return []
+    segments = np.concatenate([np.full(len(rows), segment) for segment, rows, _ in parts])
+    rows = np.concatenate([rows for _, rows, _ in parts])
+    scores = np.concatenate([scores for _, _, scores in parts])
+    kept = at_least_kth(scores, k)
+    candidates = zip(
+        segments[kept].tolist(), rows[kept].tolist(), scores[kept].tolist(), strict=True
+    )
+    return heapq.nsmallest(k, candidates, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
+
+
+def _kth(values: NDArray[np.float32], k: int) -> np.float32:
+    """The k-th largest of ``values``, which has at least k."""
+    kth: np.float32 = np.partition(values, len(values) - k)[len(values) - k]
+    return kth
