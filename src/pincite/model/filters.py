@@ -1,15 +1,28 @@
-"""The filter algebra: closed, frozen, two-valued."""
+"""The filter algebra: nouns, ``validate``, ``simplify`` and ``matches``.
+
+A filter is a ``DeclaredFilter``, ``AllOf``, ``AnyOf``, ``Not`` or ``NOTHING``; None restricts
+nothing. Filters combine with ``&``, ``|`` and ``~``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Final
-
-from pincite.model.fields import FieldType
+from pincite.model.algebra import (
+    MAX_DEPTH,
+    NOTHING,
+    OPERATORS,
+    AllOf,
+    AnyOf,
+    DeclaredFilter,
+    Filter,
+    Not,
+    Nothing,
+    Operator,
+)
+from pincite.model.checking import check_node, validate
+from pincite.model.matching import compile_filter, matches
 
 __all__ = [
+    "MAX_DEPTH",
     "NOTHING",
     "OPERATORS",
     "AllOf",
@@ -19,70 +32,71 @@ __all__ = [
     "Not",
     "Nothing",
     "Operator",
+    "compile_filter",
+    "matches",
+    "simplify",
+    "validate",
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredFilter:
-    """A predicate on one field: ``DeclaredFilter("year", "gte", 2020)``."""
+def simplify(where: Filter | None) -> Filter | None:
+    """``where`` with what matches everything or nothing folded out, the order of terms kept.
 
-    field: str
-    operator: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    """Holds when every term holds; without terms it matches everything."""
-
-    terms: tuple[Filter, ...]
+    None matches everything, ``NOTHING`` nothing; an ``AllOf`` or ``AnyOf`` left with one term
+    becomes that term. Without values ``in`` and ``contains_any`` match nothing and ``not_in``
+    everything. Raises InvalidQueryError for what is not a filter.
+    """
+    return None if where is None else _fold(where, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """Holds when a term holds; without terms it matches nothing."""
-
-    terms: tuple[Filter, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """Plain negation: holds where ``term`` does not."""
-
-    term: Filter
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Matches nothing; use the constant ``NOTHING``."""
+def _fold(where: Filter, depth: int) -> Filter | None:
+    check_node(where, depth)
+    if isinstance(where, DeclaredFilter):
+        return _fold_predicate(where)
+    if isinstance(where, Not):
+        return _fold_not(where, depth)
+    if isinstance(where, AllOf):
+        return _fold_all(where, depth)
+    if isinstance(where, AnyOf):
+        return _fold_any(where, depth)
+    return NOTHING
 
 
-NOTHING: Final = Nothing()
-
-Filter = DeclaredFilter | AllOf | AnyOf | Not | Nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """The operand an operator takes: one scalar or many, on any field type or only some."""
-
-    many: bool = False
-    on: frozenset[FieldType] | None = None
+def _fold_predicate(where: DeclaredFilter) -> Filter | None:
+    if isinstance(where.value, (list, tuple)) and not where.value:
+        if where.operator in ("in", "contains_any"):
+            return NOTHING
+        if where.operator == "not_in":
+            return None
+    return where
 
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {
-        "eq": Operator(),
-        "ne": Operator(),
-        "gt": Operator(),
-        "gte": Operator(),
-        "lt": Operator(),
-        "lte": Operator(),
-        "in": Operator(many=True),
-        "not_in": Operator(many=True),
-        "contains_any": Operator(many=True),
-        "contains_all": Operator(many=True),
-        "under": Operator(on=frozenset({FieldType.KEYWORD})),
-        "exists": Operator(),
-    }
-)
+def _fold_not(where: Not, depth: int) -> Filter | None:
+    inner = _fold(where.term, depth + 1)
+    if inner is None:
+        return NOTHING
+    if isinstance(inner, Nothing):
+        return None
+    if isinstance(inner, Not):
+        return inner.term
+    return where if inner is where.term else Not(inner)
+
+
+def _fold_all(where: AllOf, depth: int) -> Filter | None:
+    folded = [_fold(term, depth + 1) for term in where.terms]
+    kept = tuple(term for term in folded if term is not None)
+    if any(isinstance(term, Nothing) for term in kept):
+        return NOTHING
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return AllOf(kept)
+
+
+def _fold_any(where: AnyOf, depth: int) -> Filter | None:
+    folded = [_fold(term, depth + 1) for term in where.terms]
+    if any(term is None for term in folded):
+        return None
+    kept = tuple(term for term in folded if term is not None and not isinstance(term, Nothing))
+    if len(kept) < 2:
+        return kept[0] if kept else NOTHING
+    return AnyOf(kept)
