@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["JSON", "SegmentFile", "write_segment"]
+__all__ = ["JSON", "SegmentFile", "segment_pieces", "write_segment"]
 
 JSON = Any
 """None, bool, int, float, str, lists and string-keyed mappings of them."""
@@ -59,18 +59,29 @@ def write_segment(
     ``kind`` and ``version`` tell readers what the arrays mean. Raises ``InvalidArgument`` for a
     dtype outside bool, integers of 1 to 8 bytes and floats of 2 to 8, or meta that is not JSON.
     """
+    return b"".join(segment_pieces(kind, version, arrays, meta))
+
+
+def segment_pieces(
+    kind: str,
+    version: int,
+    arrays: Mapping[str, NDArray[Any] | bytes],
+    meta: Mapping[str, JSON] | None = None,
+) -> list[bytes | memoryview]:
+    """``write_segment`` in pieces that share the arrays' memory, to be written one by one."""
     packed = {name: _pack(name, value) for name, value in arrays.items()}
     checksums = b"".join(_checksums(data) for _, _, data in packed.values())
     directory = _directory(kind, version, meta or {}, packed)
-    start = _HEADER.size + len(directory) + len(checksums)
-    offsets, size = _place(start, [data.nbytes for _, _, data in packed.values()])
+    end = _HEADER.size + len(directory) + len(checksums)
+    offsets, size = _place(end, [data.nbytes for _, _, data in packed.values()])
     header = _HEADER.pack(_MAGIC, _CONTAINER, 0, size, len(directory), len(checksums))
-    out = bytearray(size)
-    out[:start] = header + directory + checksums
-    struct.pack_into("<I", out, _CRC_AT, zlib.crc32(memoryview(out)[:start]))
+    crc = zlib.crc32(header + directory + checksums)
+    header = _HEADER.pack(_MAGIC, _CONTAINER, crc, size, len(directory), len(checksums))
+    pieces: list[bytes | memoryview] = [header, directory, checksums]
     for offset, (_, _, data) in zip(offsets, packed.values(), strict=True):
-        out[offset : offset + data.nbytes] = data
-    return bytes(out)
+        pieces += [bytes(offset - end), data]
+        end = offset + data.nbytes
+    return pieces
 
 
 def _pack(name: str, value: NDArray[Any] | bytes) -> tuple[str, list[int], memoryview]:
@@ -166,6 +177,12 @@ class SegmentFile:
     def nbytes(self) -> int:
         """The size of the whole container."""
         return self._data.nbytes
+
+    @property
+    def checksum(self) -> int:
+        """The CRC-32 of header, directory and block checksums: it tells two segments apart."""
+        (crc,) = struct.unpack_from("<I", self._data, _CRC_AT)
+        return int(crc)
 
     def array(self, name: str) -> NDArray[Any]:
         """The whole array, every block verified."""
