@@ -1,0 +1,52 @@
+"""From an item to the term that the index holds."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pincite.errors import InvalidArgument
+from pincite.text._folding import casefold, fold_accents
+from pincite.text._items import Item
+from pincite.text.stemming import stem_function
+
+__all__ = ["Accents", "TermMaker"]
+
+Accents = Literal["fold", "keep"]
+
+# A longer word (a hash, base64, noise) is known by its first characters.
+_LONGEST: Final = 256
+_CACHED_WORDS: Final = 400_000
+_PLAIN: Final = str.maketrans({"\u2010": "-", "’": "'"})
+
+
+class TermMaker:
+    """Casefolds, stems and folds; remembers each word's term for each language."""
+
+    def __init__(self, *, accents: Accents = "fold") -> None:
+        if accents not in ("fold", "keep"):
+            raise InvalidArgument(f"accents is {accents!r}; use 'fold' or 'keep'.")
+        self.accents: Accents = accents
+        self._known: dict[str, dict[str, str]] = {}
+
+    def term(self, item: Item, code: str) -> str:
+        """The term of an item in a language; never empty."""
+        if item.kind != "word":
+            code = ""
+        known = self._known.setdefault(code, {})
+        term = known.get(item.text)
+        if term is None:
+            term = self._make(item.text[:_LONGEST], code)
+            if len(known) >= _CACHED_WORDS:
+                known.clear()
+            if len(item.text) <= _LONGEST:
+                known[item.text] = term
+        return term
+
+    def _make(self, text: str, code: str) -> str:
+        folded = casefold(text.translate(_PLAIN))
+        stem = stem_function(code)
+        if stem is not None:
+            folded = stem(folded) or folded
+        if self.accents == "fold":
+            folded = fold_accents(folded) or folded
+        return folded

@@ -1,0 +1,170 @@
+"""One analyser for index and query: normalise, casefold, split, stem.
+
+A text is read in chunks between white space. A chunk holds words, identifiers and runs of scripts
+without spaces; each chunk is analysed once and remembered. The language "" is not stemmed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeVar
+
+from pincite.text import stopwords
+from pincite.text._items import Item, read_items
+from pincite.text._patterns import CHUNK
+from pincite.text._terms import Accents, TermMaker
+from pincite.text.normalize import align, normalize_text
+from pincite.text.stemming import language_code, stemmer_version
+from pincite.text.unicode_table import UNICODE_TABLE_VERSION, UNICODE_VERSION
+
+__all__ = ["ANALYZER_VERSION", "Analyzer", "Token", "default_analyzer"]
+
+ANALYZER_VERSION: Final = 1
+_CACHED_LENGTH: Final = 64
+_CACHED_CHUNKS: Final = 400_000
+
+
+class Token(NamedTuple):
+    """A term and its place in the raw text; ``part`` marks a piece of an identifier."""
+
+    term: str
+    start: int
+    end: int
+    part: bool
+
+
+_T = TypeVar("_T")
+_Counts = tuple[tuple[str, ...], int]
+
+
+class Analyzer:
+    """Terms of documents and queries.
+
+    ``accents`` says whether résumé and resume are one term ("fold", the default) or two ("keep").
+    Safe to share between threads: its caches only ever gain equal values.
+    """
+
+    version: int = ANALYZER_VERSION
+
+    def __init__(self, *, accents: Accents = "fold") -> None:
+        self._maker = TermMaker(accents=accents)
+        self._counts: dict[str, dict[str, _Counts]] = {}
+        self._tokens: dict[str, dict[str, tuple[Token, ...]]] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same text could give other terms."""
+        parts = (
+            f"analyzer {self.version}",
+            f"unicode {UNICODE_VERSION}.{UNICODE_TABLE_VERSION}",
+            f"stemmer {stemmer_version()}",
+            f"accents {self._maker.accents}",
+        )
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def tokens(self, text: str, language: str = "") -> list[Token]:
+        """Tokens in order of place, an identifier before its parts; offsets are those of ``text``.
+
+        >>> [token.term for token in Analyzer().tokens("ERR-4021 again", "en")]
+        ['err-4021', 'err', '4021', 'again']
+        """
+        code = language_code(language)
+        found: list[Token] = []
+        for match in CHUNK.finditer(text):
+            base = match.start()
+            found += [
+                Token(term, base + start, base + end, part)
+                for term, start, end, part in self._chunk_tokens(match.group(), code)
+            ]
+        return found
+
+    def document_terms(self, text: str, language: str = "") -> tuple[dict[str, int], int]:
+        """Term frequencies, and the length |d| in tokens; parts of identifiers do not count in it.
+
+        >>> Analyzer().document_terms("foo_bar foo_bar")
+        ({'foo_bar': 2, 'foo': 2, 'bar': 2}, 2)
+        """
+        code = language_code(language)
+        known = self._counts.setdefault(code, {})
+        frequencies: dict[str, int] = {}
+        length = 0
+        for chunk, times in Counter(text.split()).items():
+            terms, whole = known.get(chunk) or self._count(chunk, code, known)
+            length += times * whole
+            for term in terms:
+                frequencies[term] = frequencies.get(term, 0) + times
+        return frequencies, length
+
+    def query_groups(self, text: str, languages: Iterable[str] = ()) -> tuple[tuple[str, ...], ...]:
+        """A query's words as groups of synonyms: the word's terms in each of ``languages``.
+
+        Groups are a set in order of appearance. Stop words of the languages are dropped when other
+        terms remain. Without ``languages`` words are not stemmed and English stop words count.
+        """
+        codes = list(dict.fromkeys(language_code(language) for language in languages)) or [""]
+        stops = stopwords.union(codes)
+        groups: dict[tuple[str, ...], bool] = {}
+        for item in _items(text):
+            group = tuple(dict.fromkeys(self._maker.term(item, code) for code in codes))
+            groups[group] = groups.get(group, True) and item.text.lower() in stops
+        kept = [group for group, stop in groups.items() if not stop]
+        return tuple(kept or groups)
+
+    def highlights(
+        self, text: str, groups: Iterable[Sequence[str]], language: str = ""
+    ) -> list[tuple[int, int]]:
+        """Raw spans of ``text`` whose terms are in a group, in order, overlaps joined."""
+        wanted = {term for group in groups for term in group}
+        spans: list[tuple[int, int]] = []
+        found = [t for t in self.tokens(text, language) if t.term in wanted]
+        for start, end in sorted((token.start, token.end) for token in found):
+            if spans and start < spans[-1][1]:
+                spans[-1] = spans[-1][0], max(end, spans[-1][1])
+            else:
+                spans.append((start, end))
+        return spans
+
+    def _chunk_tokens(self, chunk: str, code: str) -> tuple[Token, ...]:
+        known = self._tokens.setdefault(code, {})
+        tokens = known.get(chunk)
+        if tokens is None:
+            tokens = tuple(self._read(chunk, code))
+            _remember(known, chunk, tokens)
+        return tokens
+
+    def _read(self, chunk: str, code: str) -> Iterator[Token]:
+        aligned = align(chunk)
+        for item in read_items(aligned.text):
+            start, end = aligned.span(item.start, item.end)
+            yield Token(self._maker.term(item, code), start, end, item.part)
+
+    def _count(self, chunk: str, code: str, known: dict[str, _Counts]) -> _Counts:
+        items = list(read_items(normalize_text(chunk)))
+        counts = (
+            tuple(self._maker.term(item, code) for item in items),
+            sum(not item.part for item in items),
+        )
+        _remember(known, chunk, counts)
+        return counts
+
+
+def _items(text: str) -> Iterator[Item]:
+    for chunk in text.split():
+        yield from read_items(normalize_text(chunk))
+
+
+def _remember(known: dict[str, _T], chunk: str, value: _T) -> None:
+    if len(chunk) > _CACHED_LENGTH:
+        return
+    if len(known) >= _CACHED_CHUNKS:
+        known.clear()
+    known[chunk] = value
+
+
+@lru_cache(maxsize=1)
+def default_analyzer() -> Analyzer:
+    """The analyser of every store, one for the process so that its caches are shared."""
+    return Analyzer()

@@ -1,0 +1,66 @@
+"""Plain text from typographic text, and the way back from its offsets."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from pincite.text import unicode_table as table
+from pincite.text._ranges import character_class
+
+__all__ = ["Aligned", "align", "normalize_text"]
+
+# Soft hyphen; zero-width space, non-joiner, joiner; word joiner; zero-width no-break space.
+_DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_DROP: Final = dict.fromkeys(map(ord, _DROPPED))
+
+
+def normalize_text(text: str) -> str:
+    """Drop soft hyphens and zero-width characters, then NFKC.
+
+    NFKC maps no-break and typographic spaces to spaces, ligatures, full-width forms and
+    superscripts to plain ones, U+2011 to U+2010; em and en dashes stay. Idempotent.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text.translate(_DROP))
+
+
+class Aligned(NamedTuple):
+    """Normalised text; ``starts[i]`` and ``ends[i]`` are the raw offsets of what character ``i``
+    comes from, both None when normalising changed nothing."""
+
+    text: str
+    starts: list[int] | None = None
+    ends: list[int] | None = None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The raw span of the normalised span ``[start, end)``, which must not be empty."""
+        if self.starts is None or self.ends is None:
+            return start, end
+        return self.starts[start], self.ends[end - 1]
+
+
+def align(text: str) -> Aligned:
+    """Normalise and keep the raw offsets of every character."""
+    normal = normalize_text(text)
+    if normal == text:
+        return Aligned(text)
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _units().finditer(text):
+        unit = match.group()
+        count = 1 if len(unit) == 1 and unit.isascii() else len(normalize_text(unit))
+        starts += [match.start()] * count
+        ends += [match.start() + len(unit.rstrip(_DROPPED))] * count
+    return Aligned(normal, starts, ends)
+
+
+@lru_cache(maxsize=1)
+def _units() -> re.Pattern[str]:
+    """One character with all that normalisation may merge into it: NFKC of a text is the NFKC of
+    its units, put together."""
+    joining = character_class(table.JOINING) + _DROPPED
+    return re.compile(f"(?s:.)[{joining}]*")
