@@ -34,7 +34,7 @@ _WANTED: Mapping[str, str] = {
     "datetime": "a date, a datetime or an ISO 8601 string, such as '2025-01-31T12:00:00+01:00'",
 }
 _SHOWN = 60
-_LISTED = 12
+_LISTED = 20
 
 
 def validate(where: Filter | None, spec: FieldSpec) -> None:
