@@ -1,0 +1,1 @@
+"""Chunkers: from Markdown with geometry to passages with offsets, pages and rectangles."""

@@ -1,0 +1,1 @@
+"""Embedding: endpoints that turn text into vectors, and the checks on what they return."""

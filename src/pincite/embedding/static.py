@@ -1,0 +1,128 @@
+"""``local--static``: the mean of a table of token vectors; offline, fast, no neural network.
+
+The table and its tokenizer are files of the ``wordllama`` package (MIT; the table is derived from
+the token table of a Llama 2 model). Only the files are read; the package is never imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from pincite.embedding.vectors import unit_rows
+from pincite.errors import MissingExtra
+from pincite.text.normalize import normalize_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+__all__ = ["StaticModel"]
+
+_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_INSTALL = "pip install 'wordllama>=0.4.0.post1,<0.5'"
+
+_TEXTS_AT_ONCE = 256
+_TOKENS_AT_ONCE = 8192
+
+
+class StaticModel:
+    """Unit vectors from the mean of the vectors of a text's tokens.
+
+    Text is normalised and lower-cased first: the table knows capitals badly. A text without
+    tokens (blank, or only zero-width characters) gets the zero vector. There is no limit of
+    length and nothing is cut: ``max_tokens`` is None. Each vector depends on its own text alone,
+    not on the batch. Safe to share between threads; the files load at the first use (about 0.3 s).
+
+    Raises ``MissingExtra`` at first use when the ``wordllama`` files are not installed.
+    """
+
+    name = "wordllama-l2-supercat-256"
+    dimension = 256
+    max_tokens: int | None = None
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._loaded: tuple[Tokenizer, NDArray[np.float32]] | None = None
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, without padding, truncation or special tokens."""
+        return self._load()[0]
+
+    def count_tokens(self, text: str) -> int:
+        """The number of tokens that ``encode`` averages for this text."""
+        return len(self.tokenizer.encode(_prepared(text), add_special_tokens=False).ids)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit row of 256 for each text, shape (n, 256)."""
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        tokenizer, table = self._load()
+        for first in range(0, len(texts), _TEXTS_AT_ONCE):
+            batch = [_prepared(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
+            encodings = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            for at, encoding in enumerate(encodings, start=first):
+                vectors[at] = _sum_of_rows(table, encoding.ids)
+        return unit_rows(vectors)
+
+    def _load(self) -> tuple[Tokenizer, NDArray[np.float32]]:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    root = _package_folder()
+                    self._loaded = _open_tokenizer(root), _open_table(root)
+        return self._loaded
+
+
+def _prepared(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    # Lone surrogates cannot be tokenised.
+    return normalize_text(text).lower().encode("utf-8", "replace").decode()
+
+
+def _package_folder() -> Path:
+    spec = importlib.util.find_spec("wordllama")
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        if all((Path(folder) / file).is_file() for file in (_WEIGHTS, _TOKENIZER)):
+            return Path(folder)
+    raise MissingExtra(f"The table of local--static is not installed; run: {_INSTALL}")
+
+
+def _open_tokenizer(root: Path) -> Tokenizer:
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.pre_tokenizers import Split
+
+    tokenizer = Tokenizer.from_file(str(root / _TOKENIZER))
+    # No entry of the vocabulary crosses from a word to the next one's space mark, so cutting there
+    # gives the same tokens, and words come from the tokenizer's cache.
+    tokenizer.pre_tokenizer = Split(Regex("▁+[^▁]*"), behavior="isolated")
+    # A text that spells "<s>" is text.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _open_table(root: Path) -> NDArray[np.float32]:
+    import numpy as np
+    from safetensors import safe_open
+
+    with safe_open(str(root / _WEIGHTS), framework="np") as file:
+        table: Any = file.get_tensor("embedding.weight")
+    return np.ascontiguousarray(table, dtype=np.float32)
+
+
+def _sum_of_rows(table: NDArray[np.float32], ids: list[int]) -> NDArray[np.float32]:
+    """The sum of the table's rows, in memory bounded by the table whatever the text's length."""
+    import numpy as np
+
+    if len(ids) <= _TOKENS_AT_ONCE:
+        return np.asarray(np.add.reduce(table[np.array(ids, dtype=np.intp)], axis=0))
+    distinct, counts = np.unique(np.array(ids, dtype=np.intp), return_counts=True)
+    return np.asarray(counts.astype(np.float32) @ table[distinct], dtype=np.float32)
