@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pincite.errors import InvalidArgument
 
 __all__ = [
+    "RRF_K",
     "check_weights",
     "distribution_based",
     "distribution_scores",
@@ -23,12 +24,15 @@ __all__ = [
     "weighted",
 ]
 
+RRF_K: Final = 60
+"""The usual constant of reciprocal rank fusion."""
+
 K = TypeVar("K", bound=Hashable)
 Scored = Sequence[tuple[K, float]]
 
 
 def rrf(
-    lists: Sequence[Sequence[K]], *, k: float = 60, weights: Sequence[float] | None = None
+    lists: Sequence[Sequence[K]], *, k: float = RRF_K, weights: Sequence[float] | None = None
 ) -> list[tuple[K, float]]:
     """Reciprocal rank fusion: the sum of ``weight / (k + rank)``, ranks from 1.
 

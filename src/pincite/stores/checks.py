@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument, ModelIdentity
 
 __all__ = [
-    "ModelRecord",
     "check_alpha",
     "check_bm25",
     "check_document",
@@ -52,14 +51,6 @@ __all__ = [
 ]
 
 _PROBE_COSINE = 0.999
-
-
-class ModelRecord(NamedTuple):
-    """What a collection knows of its vectors: endpoint name, length and, if given, identity."""
-
-    endpoint: str
-    dimension: int
-    model: ModelIdentity | None = None
 
 
 def check_bm25(
@@ -99,6 +90,7 @@ def check_hybrid(
     limit: int,
     where: Filter | None = None,
     alpha: float | None = None,
+    offset: int = 0,
     can_embed: bool = False,
 ) -> Filter | None:
     """Check a hybrid search of a known target; the folded filter.
@@ -111,6 +103,7 @@ def check_hybrid(
         check_vector(vector, dimension)
     check_limit(limit)
     check_alpha(alpha)
+    check_offset(offset)
     if vector is None and not can_embed:
         raise Unconfigured(
             "hybrid needs a vector and this store has no embedder; pass vector=, open the store"
@@ -188,7 +181,10 @@ def check_query(query: str) -> None:
 
 
 def check_vector(vector: Sequence[float], dimension: int | None) -> None:
-    """Refuse a vector that is not flat, numeric, finite in float32 and of the right length."""
+    """Refuse a vector that is not flat, numeric, finite in float32 and of the right length.
+
+    A vector of zeros has no direction, so that every chunk would tie: it is refused too.
+    """
     if isinstance(vector, str | bytes | Mapping):
         raise InvalidQueryError(
             f"vector must be a sequence of numbers, not {type(vector).__name__}."
@@ -202,6 +198,8 @@ def check_vector(vector: Sequence[float], dimension: int | None) -> None:
     with np.errstate(over="ignore"):
         if not np.isfinite(row.astype(np.float32)).all():
             raise InvalidQueryError("vector holds a value that is not finite; embed it again.")
+    if not row.any():
+        raise InvalidQueryError("vector is all zero; embed a query that holds words.")
     if dimension is not None and len(row) != dimension:
         raise InvalidQueryError(
             f"vector has {len(row)} dimensions, the collection's vectors have {dimension};"
@@ -255,27 +253,59 @@ def _check_rows(document: str, vectors: NDArray[np.float32], count: int) -> None
         )
 
 
-def check_model(collection: str, stored: ModelRecord | None, incoming: ModelRecord) -> None:
+def check_model(
+    collection: str,
+    stored: tuple[str, ModelIdentity | None] | None,
+    *,
+    endpoint: str,
+    model: ModelIdentity | None = None,
+    dimension: int | None = None,
+    stored_dimension: int | None = None,
+) -> None:
     """Refuse vectors of another model than the collection's, before anything is written.
 
-    When both sides know a model's identity it decides and endpoint names may differ; otherwise
-    endpoint name and length must be equal. Raises ``CollectionMismatch`` naming both.
+    ``stored`` is what ``SyncStore.model`` says of the collection. When both sides know a model's
+    identity it decides and endpoint names may differ; otherwise the endpoint names must be
+    equal. Lengths must be equal wherever both are known. Raises ``CollectionMismatch`` naming
+    both models, and ``EmbeddingError`` for vectors of another length than their own model's.
     """
-    _check_dimension(incoming)
+    given = _Vectors(endpoint, model, dimension)
+    if model is not None and dimension is not None and model.dimension != dimension:
+        raise EmbeddingError(
+            f"Model {model.name!r} has {model.dimension} dimensions but the vectors have"
+            f" {dimension}; embed the chunks with that model."
+        )
     if stored is None:
         return
-    if stored.model is not None and incoming.model is not None:
-        same = stored.dimension == incoming.dimension and same_identity(
-            stored.model, incoming.model
-        )
-    else:
-        same = stored[:2] == incoming[:2]
-    if not same:
+    known = _Vectors(*stored, stored_dimension)
+    if not _comparable(known, given):
         raise CollectionMismatch(
-            f"Collection {collection!r} holds vectors of {_describe(stored)};"
-            f" those of {_describe(incoming)} are not comparable and were not written."
-            " Use the collection's own model, or change it with `pincite reindex --model`."
+            f"Collection {collection!r} holds vectors of {known}; those of {given} cannot be"
+            " compared with them and nothing was written. Use the collection's own model, or"
+            " change it with `pincite reindex --model`."
         )
+
+
+class _Vectors(NamedTuple):
+    endpoint: str
+    model: ModelIdentity | None
+    dimension: int | None
+
+    @property
+    def length(self) -> int | None:
+        return self.model.dimension if self.model is not None else self.dimension
+
+    def __str__(self) -> str:
+        name = self.model.name if self.model is not None else self.endpoint
+        return f"{name!r} ({self.length or 'unknown'} dimensions)"
+
+
+def _comparable(known: _Vectors, given: _Vectors) -> bool:
+    if known.length is not None and given.length is not None and known.length != given.length:
+        return False
+    if known.model is not None and given.model is not None:
+        return same_identity(known.model, given.model)
+    return known.endpoint == given.endpoint
 
 
 def same_identity(one: ModelIdentity, two: ModelIdentity) -> bool:
@@ -304,16 +334,3 @@ def _cosine(one: Sequence[float], two: Sequence[float]) -> float:
         return -1.0
     norms = math.hypot(*one) * math.hypot(*two)
     return math.fsum(a * b for a, b in zip(one, two, strict=True)) / norms if norms else -1.0
-
-
-def _check_dimension(record: ModelRecord) -> None:
-    if record.model is not None and record.model.dimension != record.dimension:
-        raise EmbeddingError(
-            f"Model {record.model.name!r} has {record.model.dimension} dimensions but the vectors"
-            f" have {record.dimension}; embed the chunks with that model."
-        )
-
-
-def _describe(record: ModelRecord) -> str:
-    name = record.model.name if record.model is not None else record.endpoint
-    return f"{name!r} ({record.dimension} dimensions)"

@@ -1,0 +1,139 @@
+"""Open a store by its URI.
+
+    local:PATH    a folder on this machine
+    memory:       nothing on disk; gone with the process
+
+A scheme may be written in any case and ends at the first colon. ``?subject=NAME`` at the end
+names the subject that a domain reads; opening a store does not need it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote
+
+from pincite.errors import InvalidArgument, MissingExtra
+from pincite.stores.ports import ManagedSink, SyncStore
+
+if TYPE_CHECKING:
+    from pincite.stores.threaded import QueryEmbedder
+
+__all__ = [
+    "DEFAULT_SUBJECT",
+    "StoreUri",
+    "open_store",
+    "open_sync_store",
+    "parse_uri",
+    "uri_subject",
+]
+
+DEFAULT_SUBJECT: Final = "local"
+
+_FORMS = "local:PATH or memory:"
+
+_EXTRAS: Mapping[str, str] = MappingProxyType(
+    {
+        "postgresql": "postgres",
+        "postgres": "postgres",
+        "pgvector": "postgres",
+        "qdrant": "qdrant",
+        "chroma": "chroma",
+        "milvus": "milvus",
+    }
+)
+
+
+class StoreUri(NamedTuple):
+    """A store's URI in parts: the scheme in lower case, and the place that it names."""
+
+    scheme: str
+    place: str
+
+
+def parse_uri(uri: str) -> StoreUri:
+    """Split a URI at its first colon; ``InvalidArgument`` listing the forms when malformed.
+
+    The place comes without ``?subject=``, and a local one with ``~`` expanded.
+    """
+    scheme, place, _ = _split(uri)
+    return StoreUri(scheme, os.path.expanduser(place) if scheme == "local" else place)
+
+
+def uri_subject(uri: str) -> str:
+    """The subject that ``?subject=`` names, "local" without it; errors as in ``parse_uri``."""
+    _, _, subject = _split(uri)
+    if subject is not None and not subject.strip():
+        raise InvalidArgument(f"The subject in {uri!r} is blank; name one or leave it out.")
+    return DEFAULT_SUBJECT if subject is None else subject
+
+
+def _split(uri: str) -> tuple[str, str, str | None]:
+    if not isinstance(uri, str):
+        raise InvalidArgument(f"A store URI is a string, not {type(uri).__name__}; use {_FORMS}.")
+    scheme, colon, rest = uri.strip().partition(":")
+    scheme = scheme.lower()
+    if not colon or not scheme:
+        raise InvalidArgument(f"{uri!r} names no scheme; use {_FORMS}.")
+    if scheme not in _OPENERS and scheme not in _EXTRAS:
+        raise InvalidArgument(f"Unknown scheme {scheme!r} in {uri!r}; use {_FORMS}.")
+    if "\0" in rest:
+        raise InvalidArgument(f"{uri!r} holds a NUL character; use {_FORMS}.")
+    place, mark, subject = rest.rpartition("?subject=")
+    return (scheme, place, unquote(subject)) if mark else (scheme, rest, None)
+
+
+def open_sync_store(uri: str, *, create: bool = False) -> SyncStore:
+    """Open a store that runs in this process.
+
+    Raises ``InvalidArgument`` for a malformed URI, ``MissingExtra`` for a scheme that an extra
+    serves, and ``StoreNotFound`` when nothing is there and ``create`` is False.
+    """
+    parts = parse_uri(uri)
+    if parts.scheme in _EXTRAS:
+        extra = _EXTRAS[parts.scheme]
+        raise MissingExtra(
+            f"{parts.scheme}: stores come with the extra [{extra}], which is not installed:"
+            f" pip install 'pincite[{extra}]'. Without it use {_FORMS}."
+        )
+    return _OPENERS[parts.scheme](parts, create)
+
+
+def open_store(
+    uri: str, *, create: bool = False, embedder: QueryEmbedder | None = None
+) -> ManagedSink:
+    """Open a store as the async port; ``embedder`` lets its readers embed a query themselves.
+
+    Errors as in ``open_sync_store``.
+    """
+    store = open_sync_store(uri, create=create)
+    from pincite.stores.threaded import Threaded
+
+    return Threaded(store, embedder)
+
+
+def _open_local(parts: StoreUri, create: bool) -> SyncStore:
+    if not parts.place.strip():
+        raise InvalidArgument("local: needs a folder; write local:PATH.")
+    from pincite.stores.local.store import LocalStore
+
+    return LocalStore(Path(parts.place), create=create)
+
+
+def _open_memory(parts: StoreUri, create: bool) -> SyncStore:
+    del create  # a memory store is always new
+    if parts.place.strip():
+        raise InvalidArgument(
+            f"memory: takes no name, not {parts.place!r}; each one is a store of its own."
+        )
+    from pincite.stores.memory import MemoryStore
+
+    return MemoryStore()
+
+
+_OPENERS: Mapping[str, Callable[[StoreUri, bool], SyncStore]] = MappingProxyType(
+    {"local": _open_local, "memory": _open_memory}
+)
