@@ -17,23 +17,22 @@ if TYPE_CHECKING:
     from pincite.indexing.indexer import Chunker
     from pincite.model.documents import ModelIdentity
 
-__all__ = ["DEFAULT_ENDPOINT", "LibraryModel", "make_embedder"]
-
-DEFAULT_ENDPOINT = "local--static"
+__all__ = ["LibraryModel", "make_embedder"]
 
 
 def make_embedder(embedder: Embedder | str | None, stored: str | None) -> Embedder:
     """An embedder from what ``open`` was given: itself, a model name, or the collection's own."""
-    from pincite.embedding.client import InferenceClient
+    from pincite.embedding.client import DEFAULT_ENDPOINT, InferenceClient
     from pincite.embedding.embedder import Embedder
-    from pincite.embedding.names import parse_model_name
+    from pincite.embedding.names import parse_model
 
     if isinstance(embedder, Embedder):
         return embedder
     if embedder is None:
         return Embedder(InferenceClient(), stored or DEFAULT_ENDPOINT)
     if isinstance(embedder, str):
-        return Embedder(InferenceClient(), parse_model_name(embedder).endpoint)
+        parse_model(embedder)
+        return Embedder(InferenceClient(), embedder.strip())
     raise InvalidArgument(
         f"embedder is a {type(embedder).__name__}; pass a model name such as "
         f"{DEFAULT_ENDPOINT!r}, or pincite.Embedder(client, endpoint)."
