@@ -1,0 +1,88 @@
+"""Excerpts and highlights of a passage."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from pincite.cli.passages import excerpt, format_rect, marked_lines, matched_words
+from pincite.model.geometry import BboxRect
+from pincite.model.hits import Chunk, Hit
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def hit(content: str, *words: str) -> Hit:
+    spans = []
+    for word in words:
+        at = content.index(word)
+        spans.append((at, at + len(word)))
+    moved = [(start + 1000, end + 1000) for start, end in spans]
+    return Hit(Chunk(content), 1.0, highlights=spans, spans=moved)
+
+
+def test_a_short_passage_is_shown_whole() -> None:
+    assert excerpt("short", []) == (0, 5)
+
+
+def test_the_excerpt_is_where_the_matches_are() -> None:
+    content = "one two three four. " * 60 + "the wave height limit " + "five six seven. " * 60
+    at = content.index("wave")
+    start, end = excerpt(content, [(4, 7), (at, at + 4), (at + 5, at + 11)])
+
+    assert start < at < end
+    assert end - start <= 420
+    assert content[start - 1].isspace()
+    assert content[end].isspace()
+
+
+def test_one_endless_word_is_cut_anyway() -> None:
+    start, end = excerpt("x" * 5000, [])
+    assert (start, end) == (0, 420)
+
+
+def test_highlights_are_painted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines = list(marked_lines(hit("the wave\x1b height", "wave"), 80))
+
+    assert lines == ["the \x1b[1;33mwave\x1b[0m\\x1b height"]
+
+
+def test_a_highlight_over_a_line_break_is_closed_and_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines = list(marked_lines(hit("aaaa bbbb cccc", "aaaa bbbb cccc"), 6))
+
+    assert [line.count("\x1b[1;33m") for line in lines] == [1, 1, 1]
+    assert all(line.endswith("\x1b[0m") for line in lines)
+
+
+def test_without_a_terminal_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    content = "| wave | 1.6 m |\n\n| wind | 30 |"
+
+    assert list(marked_lines(hit(content, "wave", "wind"), 80)) == [
+        "| wave | 1.6 m |",
+        "| wind | 30 |",
+    ]
+
+
+def test_matched_words_are_named_once_with_their_place() -> None:
+    content = "Petrel and petrel and wave"
+    spans = [(0, 6), (11, 17), (22, 26)]
+    found = Hit(Chunk(content), 1.0, highlights=spans, spans=[(s + 9, e + 9) for s, e in spans])
+
+    assert matched_words(found) == {"Petrel": (9, 15), "wave": (31, 35)}
+
+
+def test_format_rect() -> None:
+    assert format_rect(BboxRect(2, 56.7, 100.2, 290.9, 120.0)) == "page 2 (57,100 - 291,120)"
