@@ -11,12 +11,12 @@ caller answers empty without touching its backend. A search method reads::
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pincite.embedding.identity import same_model
 from pincite.errors import (
     CollectionMismatch,
     EmbeddingError,
@@ -47,10 +47,7 @@ __all__ = [
     "check_target",
     "check_vector",
     "check_where",
-    "same_identity",
 ]
-
-_PROBE_COSINE = 0.999
 
 
 def check_bm25(
@@ -304,33 +301,5 @@ def _comparable(known: _Vectors, given: _Vectors) -> bool:
     if known.length is not None and given.length is not None and known.length != given.length:
         return False
     if known.model is not None and given.model is not None:
-        return same_identity(known.model, given.model)
+        return same_model(known.model, given.model)
     return known.endpoint == given.endpoint
-
-
-def same_identity(one: ModelIdentity, two: ModelIdentity) -> bool:
-    """Whether two identities name the same model; probes are compared when both are known."""
-    if _settings(one) != _settings(two):
-        return False
-    if not one.probe or not two.probe:
-        return True
-    if len(one.probe) != len(two.probe):
-        return False
-    return all(_cosine(a, b) >= _PROBE_COSINE for a, b in zip(one.probe, two.probe, strict=True))
-
-
-def _settings(model: ModelIdentity) -> tuple[Any, ...]:
-    return (
-        model.name,
-        model.dimension,
-        model.normalized,
-        model.query_prefix,
-        model.passage_prefix,
-    )
-
-
-def _cosine(one: Sequence[float], two: Sequence[float]) -> float:
-    if len(one) != len(two):
-        return -1.0
-    norms = math.hypot(*one) * math.hypot(*two)
-    return math.fsum(a * b for a, b in zip(one, two, strict=True)) / norms if norms else -1.0

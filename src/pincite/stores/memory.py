@@ -88,10 +88,6 @@ class _State:
     def languages(self) -> list[str]:
         return sorted({document.given.language for document in self.documents.values()})
 
-    @property
-    def cosine(self) -> bool:
-        return self.model is None or self.model[1] is None or self.model[1].normalized
-
     def kept(self, where: Filter | None) -> list[int]:
         """The places in ``rows`` that a folded filter keeps."""
         holds = compile_filter(resolve_filter(where, self.aliases), self.spec)
@@ -392,7 +388,7 @@ def _with_document(
     endpoint, identity = state.model or (document.endpoint, None)
     model = (endpoint, identity or document.model)
     state = replace(state, spec=spec, model=model, dimension=dimension)
-    made = _document(subject, collection, given, cosine=state.cosine)
+    made = _document(subject, collection, given)
     return replace(
         state,
         documents={**state.documents, document.document: made},
@@ -407,7 +403,7 @@ def _without(state: _State, document: str) -> _State:
     return replace(state, documents=documents, aliases=drop_aliases(state.aliases, document))
 
 
-def _document(subject: str, collection: str, given: EmbeddedDocument, *, cosine: bool) -> _Document:
+def _document(subject: str, collection: str, given: EmbeddedDocument) -> _Document:
     analyzer = default_analyzer()
     rows = tuple(
         _Row(
@@ -419,7 +415,7 @@ def _document(subject: str, collection: str, given: EmbeddedDocument, *, cosine:
         for chunk, result, vector in zip(
             stored_chunks(subject, collection, given),
             given.chunks,
-            vector_rows(given.vectors, cosine=cosine),
+            vector_rows(given.vectors),
             strict=True,
         )
     )
@@ -470,7 +466,7 @@ def _keyword(state: _State, query: str, limit: int, where: Filter | None) -> lis
 
 def _near(state: _State, vector: Sequence[float], limit: int, where: Filter | None) -> list[Hit]:
     rows = [state.rows[place] for place in state.kept(where)]
-    scores = vector_scores((row.vector for row in rows), vector, cosine=state.cosine)
+    scores = vector_scores((row.vector for row in rows), vector)
     best = _best(list(zip(scores, rows, strict=True)), limit)
     return [
         hybrid.leg_hit("vector", _copied(row.chunk), score, rank)
