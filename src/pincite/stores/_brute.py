@@ -53,18 +53,21 @@ def bm25_scores(
     return {place: float(np.float32(score)) for place, score in scores.items()}
 
 
-def vector_rows(vectors: NDArray[np.float32]) -> NDArray[np.float16]:
-    """Vectors as they are stored: of unit length, then float16."""
-    return _unit(np.asarray(vectors, dtype=np.float64)).astype(np.float16)
+def vector_rows(vectors: NDArray[np.float32], *, cosine: bool = True) -> NDArray[np.float16]:
+    """Vectors as they are stored: of unit length where the score is a cosine, then float16."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    return (_unit(wide) if cosine else wide).astype(np.float16)
 
 
-def vector_scores(rows: Iterable[NDArray[np.float16]], vector: Sequence[float]) -> list[float]:
-    """The cosine of each stored row with the query, as float32, in [-1, 1]."""
-    unit = _unit(np.asarray([vector], dtype=np.float64))[0]
-    query = unit.astype(np.float32).astype(np.float64)
+def vector_scores(
+    rows: Iterable[NDArray[np.float16]], vector: Sequence[float], *, cosine: bool = True
+) -> list[float]:
+    """The cosine in [-1, 1] (or the raw dot product) of each stored row with the query."""
+    given = np.asarray([vector], dtype=np.float64)
+    query = (_unit(given) if cosine else given)[0].astype(np.float32).astype(np.float64)
     scores = [float(row.astype(np.float64) @ query) for row in rows]
     # A unit row rounded to float16 can be a little longer than 1.
-    return [float(np.float32(min(1.0, max(-1.0, score)))) for score in scores]
+    return [float(np.float32(min(1.0, max(-1.0, s)) if cosine else s)) for s in scores]
 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:

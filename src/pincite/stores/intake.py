@@ -12,12 +12,15 @@ from pincite.errors import EmbeddingError, InvalidArgument
 from pincite.model.documents import EmbeddedDocument
 from pincite.model.fields import FieldSpec, misfits
 from pincite.model.hits import Chunk, chunk_id
+from pincite.text.languages import detect_language
 
 if TYPE_CHECKING:
     from pincite.model.chunks import EmbeddedChunk
     from pincite.model.documents import Geometry, ModelIdentity
 
-__all__ = ["gather", "refuse_misfits", "stored_chunks"]
+__all__ = ["document_language", "gather", "refuse_misfits", "stored_chunks"]
+
+_SAMPLE = 20_000
 
 
 def gather(
@@ -58,6 +61,13 @@ def gather(
         chunk_metadata=own if any(own) else (),
         geometry=geometry,
     )
+
+
+def document_language(document: EmbeddedDocument) -> str:
+    """The language given, else the one that the document's first pages are in, "" when unsure."""
+    if document.language:
+        return document.language
+    return detect_language("\n".join(chunk.content for chunk in document.chunks)[:_SAMPLE])
 
 
 def refuse_misfits(document: EmbeddedDocument, spec: FieldSpec) -> None:

@@ -26,7 +26,7 @@ from pincite.model.hits import Chunk, Hit, chunk_id
 from pincite.stores import checks, hybrid
 from pincite.stores._brute import Counted, bm25_scores, vector_rows, vector_scores
 from pincite.stores.aliases import add_alias, drop_aliases, resolve_filter
-from pincite.stores.intake import stored_chunks
+from pincite.stores.intake import document_language, stored_chunks
 from pincite.stores.ordering import reading_order, sort_by_field
 from pincite.text.analysis import default_analyzer
 
@@ -87,6 +87,11 @@ class _State:
     @cached_property
     def languages(self) -> list[str]:
         return sorted({document.given.language for document in self.documents.values()})
+
+    @property
+    def cosine(self) -> bool:
+        """Whether vectors are compared by cosine; those of a model without unit length are not."""
+        return self.model is None or self.model[1] is None or self.model[1].normalized
 
     def kept(self, where: Filter | None) -> list[int]:
         """The places in ``rows`` that a folded filter keeps."""
@@ -378,6 +383,7 @@ def _with_document(
     given = replace(
         document,
         chunks=tuple(document.chunks),
+        language=document_language(document),
         metadata=copy.deepcopy(dict(document.metadata)),
         chunk_metadata=tuple(copy.deepcopy(dict(own)) for own in document.chunk_metadata),
         geometry=copy.deepcopy(document.geometry),
@@ -388,7 +394,7 @@ def _with_document(
     endpoint, identity = state.model or (document.endpoint, None)
     model = (endpoint, identity or document.model)
     state = replace(state, spec=spec, model=model, dimension=dimension)
-    made = _document(subject, collection, given)
+    made = _document(subject, collection, given, cosine=state.cosine)
     return replace(
         state,
         documents={**state.documents, document.document: made},
@@ -403,7 +409,7 @@ def _without(state: _State, document: str) -> _State:
     return replace(state, documents=documents, aliases=drop_aliases(state.aliases, document))
 
 
-def _document(subject: str, collection: str, given: EmbeddedDocument) -> _Document:
+def _document(subject: str, collection: str, given: EmbeddedDocument, *, cosine: bool) -> _Document:
     analyzer = default_analyzer()
     rows = tuple(
         _Row(
@@ -415,7 +421,7 @@ def _document(subject: str, collection: str, given: EmbeddedDocument) -> _Docume
         for chunk, result, vector in zip(
             stored_chunks(subject, collection, given),
             given.chunks,
-            vector_rows(given.vectors),
+            vector_rows(given.vectors, cosine=cosine),
             strict=True,
         )
     )
@@ -466,7 +472,7 @@ def _keyword(state: _State, query: str, limit: int, where: Filter | None) -> lis
 
 def _near(state: _State, vector: Sequence[float], limit: int, where: Filter | None) -> list[Hit]:
     rows = [state.rows[place] for place in state.kept(where)]
-    scores = vector_scores((row.vector for row in rows), vector)
+    scores = vector_scores((row.vector for row in rows), vector, cosine=state.cosine)
     best = _best(list(zip(scores, rows, strict=True)), limit)
     return [
         hybrid.leg_hit("vector", _copied(row.chunk), score, rank)
