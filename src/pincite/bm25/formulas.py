@@ -32,6 +32,8 @@ Number = TypeVar("Number", float, NDArray[np.float64])
 
 BM25_PLUS_DELTA = 1.0
 
+_LARGEST_K1 = 1e250
+
 
 def idf(rows: int, matching: int) -> float:
     """``ln(1 + (N - n + 0.5) / (n + 0.5))`` for N rows of which n match.
@@ -82,9 +84,17 @@ class Bm25Parameters:
             raise InvalidArgument(f"k1 is {self.k1}; pass a finite number that is 0 or more.")
         if not 0 <= self.b <= 1:
             raise InvalidArgument(f"b is {self.b}; pass a number from 0 to 1.")
+        # Far beyond any use; larger values would overflow and lose matches.
+        object.__setattr__(self, "k1", min(self.k1, _LARGEST_K1))
         if self.method not in FACTORS:
             known = ", ".join(FACTORS)
             raise InvalidArgument(f"There is no BM25 method {self.method!r}; pass one of {known}.")
+
+    @property
+    def scale_and_delta(self) -> tuple[float, float]:
+        """The factor as ``scale * tf / (tf + norm) + delta``, the form that native code takes."""
+        scale = 1.0 if self.method == "lucene" else self.k1 + 1.0
+        return scale, BM25_PLUS_DELTA if self.method == "bm25+" else 0.0
 
     def factors(
         self, tfs: NDArray[np.uint32], lengths: NDArray[np.uint32], average: float

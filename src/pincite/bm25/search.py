@@ -124,8 +124,8 @@ def matches(
 
 
 def in_order(groups: Sequence[Group]) -> list[Group]:
-    """Distinct groups of distinct terms, in dictionary order: a query's terms are a set."""
-    return sorted({tuple(sorted(set(group))) for group in groups})
+    """Distinct groups of distinct terms, in dictionary order, because a query's terms are a set."""
+    return sorted({tuple(sorted(set(group))) for group in groups if group})
 
 
 def _live_postings(segment: KeywordSegment, group: Group, live: Mask | None) -> Postings:

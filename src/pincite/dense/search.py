@@ -7,6 +7,7 @@ so that equal input gives equal output on every path.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,6 +18,8 @@ from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.ranking import Ranked, RowId, at_least_kth, ranked
 
 __all__ = ["Mask", "normalize_rows", "prepare_query", "search_vectors"]
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 Mask = NDArray[np.bool_]
 
@@ -46,10 +49,12 @@ def search_vectors(
         raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
     vector = prepare_query(query, normalized=normalized)
     _check_parts(parts, live, allow, len(vector))
+    scan = vector if normalized else _scaled(vector)
     best = []
     for number, part in enumerate(parts):
-        rows = candidates(part, _both(live[number], allow[number]), vector, k)
-        scores = _rescored(part, rows, vector, normalized=normalized)
+        mask = _both(live[number], allow[number])
+        rows = candidates(part, mask, scan, k, limit=1.0 if normalized else math.inf)
+        scores = _rescored(part, rows, vector, limit=1.0 if normalized else _FLOAT32_MAX)
         kept = at_least_kth(scores, k)
         best.append((number, rows[kept], scores[kept]))
     return ranked(best, k, row_id)
@@ -76,9 +81,9 @@ def prepare_query(
 ) -> NDArray[np.float32]:
     """The query as float32, of unit length when ``normalized``; else as ``search_vectors`` says."""
     wide = np.asarray(query, dtype=np.float64)
-    if wide.ndim != 1:
-        raise InvalidQueryError(f"The query vector has {wide.ndim} axes; pass a flat one.")
-    if not np.isfinite(wide).all() or (not normalized and np.abs(wide).max(initial=0.0) > 1e38):
+    if wide.ndim != 1 or not wide.size:
+        raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
+    if not np.isfinite(wide).all() or (not normalized and np.abs(wide).max() > _FLOAT32_MAX):
         raise InvalidQueryError("The query vector is not finite; embed the query again.")
     if not wide.any():
         raise InvalidQueryError("The query vector is all zero; embed a query that holds words.")
@@ -90,15 +95,25 @@ def _rescored(
     rows: NDArray[np.intp],
     query: NDArray[np.float32],
     *,
-    normalized: bool,
+    limit: float,
 ) -> NDArray[np.float32]:
-    """Scores (len(rows),) in float64, rounded to float32. Each product is exact in float64."""
+    """Scores (len(rows),) in float64, rounded to float32. Each product is exact in float64.
+
+    A unit row rounded to float16 can be a little longer than 1, so scores are clipped to ``limit``.
+    """
     wide = query.astype(np.float64)
     scores = np.zeros(len(rows), dtype=np.float64)
     for block in _blocks(len(rows)):
         scores[block] = (part[rows[block]].astype(np.float64) * wide).sum(axis=1)
-    # A unit row rounded to float16 can be a little longer than 1.
-    return (np.clip(scores, -1.0, 1.0) if normalized else scores).astype(np.float32)
+    return np.clip(scores, -limit, limit).astype(np.float32)
+
+
+def _scaled(query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Times a power of two, which ranks alike: the largest value in [0.5, 1), so that a scan in
+    float32 neither overflows nor vanishes."""
+    _, exponent = np.frexp(np.abs(query).max())
+    scaled: NDArray[np.float32] = np.ldexp(query, -exponent)
+    return scaled
 
 
 def _blocks(count: int) -> Iterator[slice]:

@@ -1,0 +1,202 @@
+"""Vector search over parts: exact, restricted, deterministic, and clear about bad queries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pincite.dense.search import normalize_rows, prepare_query, search_vectors
+from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError, StoreCorrupt
+
+
+def _rows(count: int, dimension: int, seed: int = 0) -> np.ndarray:
+    matrix = np.random.default_rng(seed).normal(size=(count, dimension))
+    return normalize_rows(matrix).astype(np.float16)
+
+
+def _row_id(part: int, row: int) -> str:
+    return f"{part}-{row:05}"
+
+
+def _search(parts, query, k=10, *, live=None, allow=None, **options):
+    nothing = [None] * len(parts)
+    options = {"row_id": _row_id} | options
+    return search_vectors(parts, live or nothing, allow or nothing, query, k, **options)
+
+
+def _brute(parts, query, k, keep=None):
+    """The definition, in exact arithmetic."""
+    scored = []
+    for number, part in enumerate(parts):
+        for row, values in enumerate(part.tolist()):
+            if keep is None or keep[number][row]:
+                products = (a * b for a, b in zip(values, query.tolist(), strict=True))
+                score = min(1.0, max(-1.0, math.fsum(products)))
+                scored.append((number, row, float(np.float32(score))))
+    return sorted(scored, key=lambda hit: (-hit[2], _row_id(hit[0], hit[1])))[:k]
+
+
+def test_golden_scores():
+    part = np.array([[1, 0], [0, 1], [-1, 0], [0, 0]], dtype=np.float16)
+
+    hits = _search([part], [3.0, 4.0])
+
+    assert hits == [
+        (0, 1, 0.800000011920929),
+        (0, 0, 0.6000000238418579),
+        (0, 3, 0.0),
+        (0, 2, -0.6000000238418579),
+    ]
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 31, 33, 64, 384])
+def test_the_best_of_several_parts_are_those_of_the_definition(dimension):
+    parts = [_rows(120, dimension, 1), _rows(0, dimension), _rows(45, dimension, 2)]
+    query = normalize_rows(np.random.default_rng(3).normal(size=(1, dimension)))[0]
+
+    for k in (1, 10, 200):
+        found = _search(parts, query, k)
+        wanted = _brute(parts, prepare_query(query), k)
+        assert [score for _, _, score in found] == pytest.approx(
+            [s for _, _, s in wanted], abs=6e-8
+        )
+        assert {hit[:2] for hit in found} == {hit[:2] for hit in wanted} or dimension < 3
+
+
+def test_masks_restrict_and_change_no_score():
+    parts = [_rows(9000, 16, 1), _rows(50, 16, 2)]
+    generator = np.random.default_rng(5)
+    live = [generator.random(9000) < 0.9, None]
+    query = _rows(1, 16, 9)[0].astype(np.float32)
+
+    everything = _search(parts, query, 9050)
+    for share in (0.0, 0.001, 0.1, 0.9):
+        allow = [generator.random(len(part)) < share for part in parts]
+        wanted = [
+            (part, row, score)
+            for part, row, score in everything
+            if allow[part][row] and (live[part] is None or live[part][row])
+        ]
+        assert _search(parts, query, 25, live=live, allow=allow) == wanted[:25]
+
+
+def test_equal_rows_come_in_the_order_of_ids():
+    part = np.repeat(_rows(1, 8), 300, axis=0)
+
+    hits = _search([part], part[0], 5, row_id=lambda _, row: f"{999 - row}")
+
+    assert [row for _, row, _ in hits] == [299, 298, 297, 296, 295]
+
+
+def test_cosines_stay_within_one_and_tie_there():
+    # Rounded to float16 both rows are a little longer than 1, the second one more than the first.
+    part = np.array([[0.70751953125, 0.70703125], [0.70751953125, 0.70751953125]], np.float16)
+
+    hits = _search([part], [1.0, 1.0], 1)
+
+    assert hits == [(0, 0, 1.0)]
+
+
+def test_a_score_does_not_depend_on_its_company():
+    parts = [_rows(300, 100, 1)]
+    query = _rows(1, 100, 2)[0]
+    everything = _search(parts, query, 300)
+
+    for part, row, score in everything[:20]:
+        assert _search([parts[part][row : row + 1]], query, 1) == [(0, 0, score)]
+
+
+def test_raw_dot_products():
+    part = np.array([[3, 4], [30, 40], [0, 0]], dtype=np.float16)
+
+    assert _search([part], [2.0, 1.0], normalized=False) == [
+        (0, 1, 100.0),
+        (0, 0, 10.0),
+        (0, 2, 0.0),
+    ]
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e20, 2e33])
+def test_raw_dot_products_of_extreme_queries_keep_their_order(scale):
+    part = np.array([[3, 4], [60000, 60000], [-1, 0]], dtype=np.float16)
+
+    hits = _search([part], [scale, scale], normalized=False)
+
+    assert [row for _, row, _ in hits] == [1, 0, 2]
+    assert all(math.isfinite(score) for _, _, score in hits)
+
+
+def test_more_than_there_are_and_none():
+    assert len(_search([_rows(3, 4)], [1, 0, 0, 0], 50)) == 3
+    assert _search([], [1, 0, 0, 0]) == []
+    assert _search([_rows(0, 4)], [1, 0, 0, 0]) == []
+    assert _search([_rows(3, 4)], [1, 0, 0, 0], live=[np.zeros(3, bool)]) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ([1.0, 2.0], "2 dimensions and the stored ones 4"),
+        ([], "empty or nested"),
+        ([[1.0, 0, 0, 0]], "empty or nested"),
+        ([1.0, math.nan, 0, 0], "not finite"),
+        ([1.0, math.inf, 0, 0], "not finite"),
+        ([0.0, 0, 0, 0], "all zero"),
+    ],
+)
+@pytest.mark.parametrize("normalized", [True, False])
+def test_bad_queries_are_refused(query, message, normalized):
+    with pytest.raises(InvalidQueryError, match=message):
+        _search([_rows(3, 4)], query, normalized=normalized)
+
+
+def test_a_query_beyond_float32_is_refused_for_dot_and_normalised_for_cosine():
+    with pytest.raises(InvalidQueryError, match="not finite"):
+        prepare_query([1e39, 0.0], normalized=False)
+    assert prepare_query([1e300, 1e300]).tolist() == pytest.approx([0.5**0.5] * 2)
+    assert prepare_query([1e-300, 0]).tolist() == [1.0, 0.0]
+
+
+def test_bad_arguments_are_refused():
+    part = _rows(3, 4)
+    with pytest.raises(InvalidQueryError, match="at least 1"):
+        _search([part], [1, 0, 0, 0], 0)
+    for masks in ([], [np.ones(2, bool)]):
+        with pytest.raises(InvalidArgument, match="live needs one mask"):
+            search_vectors([part], masks, [None], [1, 0, 0, 0], 1, row_id=_row_id)
+        with pytest.raises(InvalidArgument, match="allow needs one mask"):
+            search_vectors([part], [None], masks, [1, 0, 0, 0], 1, row_id=_row_id)
+    with pytest.raises(InvalidArgument, match="float16"):
+        _search([part.astype(np.float32)], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_stored_row_that_is_not_finite_is_reported(value):
+    part = _rows(5000, 40)
+    part[4500, 39] = value
+
+    with pytest.raises(StoreCorrupt, match="doctor --repair"):
+        _search([part], part[0])
+    assert _search([part], part[0], 1, live=[np.arange(5000) < 4000])[0][1] == 0
+
+
+def test_normalised_rows_have_unit_length_and_zero_rows_stay_zero():
+    matrix = np.array([[3.0, 4.0], [0.0, 0.0], [1e-300, 1e-300], [1e300, 0.0]])
+
+    unit = normalize_rows(matrix)
+
+    assert unit.dtype == np.float32
+    assert unit.tolist() == [
+        pytest.approx([0.6, 0.8]),
+        [0.0, 0.0],
+        pytest.approx([0.5**0.5] * 2),
+        [1.0, 0.0],
+    ]
+    assert normalize_rows(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_rows_that_are_not_finite_are_not_normalised():
+    with pytest.raises(EmbeddingError, match="not finite"):
+        normalize_rows(np.array([[1.0, math.nan]]))
