@@ -181,7 +181,12 @@ class SegmentFile:
     @property
     def checksum(self) -> int:
         """The CRC-32 of header, directory and block checksums: it tells two segments apart."""
-        (crc,) = struct.unpack_from("<I", self._data, _CRC_AT)
+        return self.checksum_in(self._data)
+
+    @staticmethod
+    def checksum_in(header: bytes | memoryview) -> int:
+        """The checksum of the container that begins with these bytes."""
+        (crc,) = struct.unpack_from("<I", header, _CRC_AT)
         return int(crc)
 
     def array(self, name: str) -> NDArray[Any]:

@@ -1,0 +1,154 @@
+"""The parts of a segment: built from rows of chunks, opened from the database or from a file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.bm25.segment import build_arrays
+from pincite.errors import StoreCorrupt
+from pincite.model.fields import FieldSpec
+from pincite.model.hits import Chunk
+from pincite.segments.columns import build_columns
+from pincite.segments.file import SegmentFile, segment_pieces
+from pincite.segments.manifest import PartKind, PartRecord
+from pincite.segments.rows import build_rows
+from pincite.text.analysis import default_analyzer
+
+__all__ = [
+    "LARGE",
+    "Arrays",
+    "Piece",
+    "columns_part",
+    "encode_part",
+    "keyword_part",
+    "open_part",
+    "part_file",
+    "rebuilt",
+    "rows_part",
+    "sync_folder",
+    "vectors_part",
+    "write_part_file",
+]
+
+LARGE: Final = 4 << 20
+"""From this size in bytes on a part is a file of its own."""
+
+_VERSION: Final = 1
+
+Arrays = Mapping[str, NDArray[Any] | bytes]
+Piece = bytes | memoryview
+Terms = tuple[Mapping[str, int], int]
+
+
+def rows_part(chunks: Sequence[Chunk], keys: Sequence[int]) -> Arrays:
+    """Which chunk each row is; ``keys`` are the chunks' keys in the database."""
+    return build_rows(
+        keys, [chunk.document for chunk in chunks], [chunk.chunk_index for chunk in chunks]
+    )
+
+
+def vectors_part(vectors: NDArray[np.float16], keys: NDArray[np.int64]) -> Arrays:
+    """The stored vectors, shape (rows, dimension), and whose they are: enough to build the other
+    parts anew."""
+    return {"vectors": vectors, "chunks": keys}
+
+
+def keyword_part(terms: Iterable[Terms]) -> Arrays:
+    """The postings of rows given by their terms and lengths."""
+    return build_arrays(terms)
+
+
+def columns_part(values: Sequence[Mapping[str, Any]], spec: FieldSpec) -> Arrays:
+    """The columns that filters read, of rows given by their ``chunk_values``."""
+    return build_columns(values, spec)
+
+
+def encode_part(kind: PartKind, arrays: Arrays) -> list[Piece]:
+    """A part as the pieces of its container."""
+    meta: dict[str, Any] = {}
+    if kind is PartKind.KEYWORD:
+        analyzer = default_analyzer()
+        meta = {"analyzer_version": analyzer.version, "analyzer": analyzer.fingerprint}
+    return segment_pieces(kind, _VERSION, arrays, meta)
+
+
+def part_file(number: int, kind: PartKind, stamp: int) -> str:
+    """The name of a part's file: numbers and the kind only."""
+    return f"{number}.{stamp}.{kind}.seg"
+
+
+def write_part_file(folder: Path, name: str, pieces: Sequence[Piece]) -> None:
+    """Write a file so that it is there whole or not at all, also after a loss of power."""
+    folder.mkdir(exist_ok=True)
+    draft = folder / f"{name}.tmp"
+    try:
+        with draft.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(folder / name)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_part(
+    connection: sqlite3.Connection, folder: Path, number: int, record: PartRecord
+) -> SegmentFile:
+    """Open a part and check that it is the one of the manifest.
+
+    Raises ``StoreNotFound`` when its file was removed meanwhile and ``StoreCorrupt`` for damage.
+    """
+    label = record.file or f"{number} ({record.kind})"
+    if record.file:
+        segment = SegmentFile.open(folder / record.file, name=label)
+    else:
+        segment = SegmentFile.open(_blob(connection, number, record, label), name=label)
+    expected = (record.kind, record.size, record.checksum)
+    if (segment.kind, segment.nbytes, segment.checksum) != expected:
+        raise StoreCorrupt(
+            f"Segment {label} is not the one that was committed. Run doctor with repair, or "
+            "restore a backup."
+        )
+    if segment.version > _VERSION:
+        raise StoreCorrupt(
+            f"Segment {label} has version {segment.version}; open it with a newer Pincite."
+        )
+    return segment
+
+
+def _blob(connection: sqlite3.Connection, number: int, record: PartRecord, label: str) -> bytes:
+    found = connection.execute(
+        "SELECT data FROM parts WHERE segment = ? AND kind = ?", (number, str(record.kind))
+    ).fetchone()
+    if found is None:
+        raise StoreCorrupt(
+            f"Segment {label} is missing. Run doctor with repair, or restore a backup."
+        )
+    data: bytes = found[0]
+    return data
+
+
+def rebuilt(kind: PartKind, arrays: Arrays, label: str) -> SegmentFile:
+    """A part built in memory, opened."""
+    return SegmentFile.open(b"".join(encode_part(kind, arrays)), name=f"{label} (rebuilt)")

@@ -1,0 +1,69 @@
+"""What a collection counts: documents, chunks, terms, bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pincite.bm25.segment import KeywordSegment
+from pincite.segments.kernels import kernels_in_use
+from pincite.stores.local.snapshot import Mask, Session
+
+__all__ = ["collection_stats"]
+
+
+def collection_stats(session: Session) -> dict[str, Any]:
+    """Counts of the live rows; ``vocabulary`` are the terms that a live row holds."""
+    snapshot = session.snapshot
+    record = snapshot.collection
+    keyword = session.keyword()
+    statistics = snapshot.statistics(keyword) if keyword else None
+    rows, total = (statistics.rows, statistics.length) if statistics else (0, 0)
+    parts = [part for s in snapshot.segments for part in s.record.parts.values()]
+    return {
+        "documents": _documents(session),
+        "chunks": rows,
+        "vocabulary": _vocabulary(keyword, snapshot.live),
+        "total_tokens": total,
+        "average_length": total / rows if rows else 0.0,
+        "dimension": record.stored_dimension,
+        "endpoint": record.endpoint or None,
+        "languages": [code for code in snapshot.languages if code],
+        "segments": len(snapshot.segments),
+        "deleted_rows": sum(s.record.dead for s in snapshot.segments),
+        "index_bytes": sum(part.size for part in parts),
+        "store_bytes": _store_bytes(session),
+        "generation": record.generation,
+        "kernels": kernels_in_use(),
+    }
+
+
+def _documents(session: Session) -> int:
+    key = session.snapshot.collection.key
+    if key is None:
+        return 0
+    (count,) = session.connection.execute(
+        "SELECT count(*) FROM documents WHERE collection = ?", (key,)
+    ).fetchone()
+    return int(count)
+
+
+def _vocabulary(segments: list[KeywordSegment], live: list[Mask | None]) -> int:
+    terms: set[str] = set()
+    for segment, mask in zip(segments, live, strict=True):
+        if mask is None:
+            terms.update(segment.terms())
+            continue
+        numbers, rows, _ = segment.inverted()
+        used = np.zeros(segment.vocabulary_size, dtype=np.bool_)
+        used[numbers[mask[rows]]] = True
+        terms.update(t for t, held in zip(segment.terms(), used.tolist(), strict=True) if held)
+    return len(terms)
+
+
+def _store_bytes(session: Session) -> int:
+    folder = session.folder.parent
+    if not folder.is_dir():
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

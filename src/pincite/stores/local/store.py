@@ -1,0 +1,249 @@
+"""The local store: a folder on this machine, the default."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from pincite.errors import InvalidArgument
+from pincite.model.documents import Collection, DocumentInfo, Geometry, Progress
+from pincite.model.filters import Filter, Nothing
+from pincite.model.hits import Chunk
+from pincite.stores import checks
+from pincite.stores.local.codec import geometry_of, value_of
+from pincite.stores.local.home import Home
+from pincite.stores.local.reader import LocalReader, attempt
+from pincite.stores.local.snapshot import Session
+from pincite.stores.local.statistics import collection_stats
+from pincite.stores.local.writer import Writer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pincite.model.documents import EmbeddedDocument, ModelIdentity
+    from pincite.model.fields import Field
+
+__all__ = ["LocalStore"]
+
+T = TypeVar("T")
+
+_BATCH: Final = 500
+_DOCUMENTS: Final = (
+    "SELECT document, title, source, content_hash, chunks, metadata, language, fingerprint"
+    " FROM documents WHERE collection = ?"
+)
+
+
+class LocalStore:
+    """Collections of any number of subjects in one folder, for many readers and one writer at a
+    time, across threads and processes.
+
+    ``path`` is the folder; nothing is written before the first write. ``lock_timeout`` is how many
+    seconds a writer waits for another one. ``progress`` hears of rebuilding. It implements
+    ``SyncStore``; ``stores.threaded.Threaded`` makes the async port of it.
+
+    Raises ``StoreNotFound`` when nothing is there and ``create`` is False or ``read_only`` True.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        lock_timeout: float = 10.0,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._home = Home(
+            Path(path).absolute(), create=create, read_only=read_only, lock_timeout=lock_timeout
+        )
+        self._writer = Writer(self._home, progress)
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._home.path
+
+    def setup(self) -> None:
+        """Create the store where there is none, and bring an older one up to date."""
+        self._writer.setup()
+
+    def commit(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write whole documents, each in place of what it had; all of them or none, durable on
+        return. Documents that are stored just so are passed over."""
+        self._writer.commit(subject, collection, documents)
+
+    def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
+        """Remove documents; unknown ids are passed over; how many chunks went."""
+        return self._writer.delete(subject, collection, documents)
+
+    def rename(self, subject: str, collection: str, document: str, new: str) -> None:
+        """Give a document another id; the old one stays an alias of it.
+
+        Raises ``InvalidArgument`` when the document is not there or ``new`` is taken or blank.
+        """
+        self._writer.rename(subject, collection, document, new)
+
+    def set_metadata(
+        self, subject: str, collection: str, document: str, metadata: Mapping[str, Any]
+    ) -> None:
+        """Replace a document's metadata; that of its chunks still goes over it."""
+        self._writer.set_metadata(subject, collection, document, metadata)
+
+    def declare(self, subject: str, collection: str, fields: Mapping[str, Field]) -> None:
+        """Declare the types of fields; one that differs from a stored type is refused."""
+        self._writer.declare(subject, collection, fields)
+
+    def compact(self, subject: str | None = None, collection: str | None = None) -> None:
+        """Write each collection (or the one named) as one segment without deleted rows, and give
+        the space back to the disk."""
+        self._writer.compact(subject, collection)
+
+    def list(self, subject: str) -> builtins.list[Collection]:
+        """The collections of a subject that hold chunks, in name order."""
+        with self._home.reading() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(
+                "SELECT name, count(*), sum(chunks) FROM collections"
+                " JOIN documents ON collection = collections.id WHERE subject = ?"
+                " GROUP BY name ORDER BY name",
+                (subject,),
+            )
+            return [Collection(*row) for row in rows]
+
+    def documents(
+        self, subject: str, collection: str, where: Filter | None = None
+    ) -> builtins.list[DocumentInfo]:
+        """The documents (those with a chunk that matches ``where``), ordered by id."""
+
+        def read(session: Session) -> builtins.list[DocumentInfo]:
+            record = session.snapshot.collection
+            folded = checks.check_where(where, record.spec)
+            if isinstance(folded, Nothing) or record.key is None:
+                return []
+            if folded is None:
+                rows = session.connection.execute(f"{_DOCUMENTS} ORDER BY document", (record.key,))
+                return [_info(*row) for row in rows]
+            return _matching(session, folded)
+
+        return self._run(subject, collection, read)
+
+    def vectors(self, subject: str, collection: str, document: str) -> NDArray[np.float32]:
+        """The document's vectors as stored, in chunk order, shape (chunks, dimension).
+
+        Raises ``InvalidArgument`` when the document is not there.
+        """
+
+        def read(session: Session) -> NDArray[np.float32]:
+            found = _document(session, document)
+            if found is None:
+                raise InvalidArgument(
+                    f"There is no document {document!r} in this collection; documents() lists them."
+                )
+            _, first, count = found
+            parts = session.find(first, count, lambda segment: segment.mask)
+            rows = [segment.vectors(session)[places] for segment, places in parts]
+            return np.concatenate(rows).astype(np.float32)
+
+        return self._run(subject, collection, read)
+
+    def geometry(self, subject: str, collection: str, document: str) -> Geometry | None:
+        """What the parser found of the document's pages and words; None when nothing was given,
+        and for a document that is not there."""
+
+        def read(session: Session) -> Geometry | None:
+            found = _document(session, document)
+            row = (
+                found
+                and session.connection.execute(
+                    "SELECT data FROM geometry WHERE document = ?", (found[0],)
+                ).fetchone()
+            )
+            return geometry_of(row[0], f"geometry of {document!r}") if row else None
+
+        return self._run(subject, collection, read)
+
+    def model(self, subject: str, collection: str) -> tuple[str, ModelIdentity | None] | None:
+        """Endpoint and identity of the collection's vectors, None before the first write."""
+        return self._run(
+            subject, collection, lambda session: session.snapshot.collection.stored_model
+        )
+
+    def stats(self, subject: str, collection: str) -> dict[str, Any]:
+        """Counts of a collection, sizes in bytes, its model, and the kernels that run."""
+        return self._run(subject, collection, collection_stats)
+
+    def reader(self, subject: str, collections: Sequence[str]) -> LocalReader:
+        """A search port over some collections of a subject; it sees later writes."""
+        if isinstance(collections, str):
+            raise InvalidArgument("reader takes a sequence of collections; put the name in a list.")
+        for collection in collections:
+            checks.check_owner(subject, collection)
+        return LocalReader(self._home, subject, tuple(collections))
+
+    def all_chunks(self) -> Iterator[Chunk]:
+        """Every chunk of every subject, in the order of subject, collection and document."""
+        with self._home.reading() as connection:
+            names = (
+                []
+                if connection is None
+                else connection.execute(
+                    "SELECT subject, name FROM collections ORDER BY subject, name"
+                ).fetchall()
+            )
+        for subject, name in names:
+            yield from LocalReader(self._home, subject, (name,)).all_chunks()
+
+    def close(self) -> None:
+        """Release connections and mapped files; the store can be used again afterwards."""
+        self._home.close()
+
+    def _run(self, subject: str, collection: str, task: Callable[[Session], T]) -> T:
+        return attempt(self._home, subject, collection, task)
+
+
+def _document(session: Session, name: str) -> tuple[int, int, int] | None:
+    """Key, first chunk and number of chunks of a document, by its id or an old one."""
+    snapshot = session.snapshot
+    if snapshot.collection.key is None:
+        return None
+    found: tuple[int, int, int] | None = session.connection.execute(
+        "SELECT id, first_chunk, chunks FROM documents WHERE collection = ? AND document = ?",
+        (snapshot.collection.key, snapshot.aliases.get(name, name)),
+    ).fetchone()
+    return found
+
+
+def _matching(session: Session, where: Filter) -> list[DocumentInfo]:
+    kept = zip(session.snapshot.segments, session.kept(where), strict=True)
+    names = sorted({n for s, mask in kept for n in s.rows(session).document_names(mask)})
+    found = []
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        marks = ",".join("?" * len(batch))
+        rows = session.connection.execute(
+            f"{_DOCUMENTS} AND document IN ({marks}) ORDER BY document",
+            (session.snapshot.collection.key, *batch),
+        )
+        found += [_info(*row) for row in rows]
+    return found
+
+
+def _info(
+    document: str,
+    title: str,
+    source: str,
+    content_hash: str,
+    chunks: int,
+    metadata: str,
+    language: str,
+    fingerprint: str,
+) -> DocumentInfo:
+    return DocumentInfo(
+        document, title, source, content_hash, chunks, value_of(metadata), language, fingerprint
+    )

@@ -1,0 +1,92 @@
+"""Chunks and their texts by key, read from the database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pincite.errors import StoreCorrupt
+from pincite.model.fields import chunk_values
+from pincite.model.hits import Chunk
+from pincite.stores.local.codec import chunk_of, value_of
+from pincite.stores.ordering import reading_order
+from pincite.text.analysis import default_analyzer
+
+__all__ = ["chunks_by_key", "columns_values", "document_chunks", "indexed_terms"]
+
+_BATCH: Final = 500
+_CHUNKS: Final = (
+    "SELECT c.id, d.id, d.metadata, d.document, d.title, d.source, d.language, c.chunk_index,"
+    " c.start_char, c.end_char, c.content, c.embed_text, c.context_header, c.extra"
+    " FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN ({})"
+)
+_TEXTS: Final = (
+    "SELECT c.id, c.embed_text, c.content, d.language"
+    " FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN ({})"
+)
+
+
+def chunks_by_key(
+    connection: sqlite3.Connection, keys: Sequence[int], *, subject: str, collection: str
+) -> list[Chunk]:
+    """The chunks of the given keys, in that order; ``StoreCorrupt`` when one is missing."""
+    found = dict(_chunks(connection, keys, subject=subject, collection=collection))
+    try:
+        return [found[key] for key in keys]
+    except KeyError as error:
+        raise StoreCorrupt(
+            f"Chunk {error} has no row. Run doctor with repair, or restore a backup."
+        ) from None
+
+
+def document_chunks(
+    connection: sqlite3.Connection, key: int, *, subject: str, collection: str
+) -> Iterator[Chunk]:
+    """Every chunk of the collection of that key, in reading order."""
+    for first, count in connection.execute(
+        "SELECT first_chunk, chunks FROM documents WHERE collection = ? ORDER BY document", (key,)
+    ):
+        keys = range(first, first + count)
+        found = chunks_by_key(connection, keys, subject=subject, collection=collection)
+        yield from sorted(found, key=reading_order)
+
+
+def columns_values(
+    connection: sqlite3.Connection, keys: Sequence[int], *, subject: str, collection: str
+) -> list[Mapping[str, Any]]:
+    """What filters read of the chunks of the given keys, in that order; dead rows have nothing."""
+    found: dict[int, Mapping[str, Any]] = {
+        key: chunk_values(chunk)
+        for key, chunk in _chunks(connection, keys, subject=subject, collection=collection)
+    }
+    return [found.get(key, {}) for key in keys]
+
+
+def indexed_terms(
+    connection: sqlite3.Connection, keys: Sequence[int]
+) -> list[tuple[Mapping[str, int], int]]:
+    """Terms and length of the texts that the keyword side indexes; dead rows have none."""
+    analyzer = default_analyzer()
+    found = {
+        key: analyzer.document_terms(embedded or content, language)
+        for key, embedded, content, language in _rows(connection, _TEXTS, keys)
+    }
+    return [found.get(key, ({}, 0)) for key in keys]
+
+
+def _rows(connection: sqlite3.Connection, query: str, keys: Sequence[int]) -> Iterator[Any]:
+    for start in range(0, len(keys), _BATCH):
+        batch = keys[start : start + _BATCH]
+        yield from connection.execute(query.format(",".join("?" * len(batch))), batch)
+
+
+def _chunks(
+    connection: sqlite3.Connection, keys: Sequence[int], *, subject: str, collection: str
+) -> Iterator[tuple[int, Chunk]]:
+    metadata: dict[int, Mapping[str, Any]] = {}
+    for key, document, text, *row in _rows(connection, _CHUNKS, keys):
+        if document not in metadata:
+            metadata[document] = value_of(text)
+        chunk = chunk_of(row, subject=subject, collection=collection, metadata=metadata[document])
+        yield key, chunk

@@ -1,0 +1,354 @@
+"""Writing: whole documents, one transaction at a time, under the writer's lock."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pincite.errors import InvalidArgument, PinciteError
+from pincite.model.documents import Progress
+from pincite.model.fields import extend_spec, full_spec
+from pincite.model.hits import Chunk
+from pincite.segments.merge import plan_merge
+from pincite.stores.checks import check_model, check_owner
+from pincite.stores.intake import stored_chunks
+from pincite.stores.local.codec import key_text, metadata_text
+from pincite.stores.local.edit import Edit, NewRows, next_numbers
+from pincite.stores.local.home import Home
+from pincite.stores.local.merging import (
+    merge_segments,
+    rebuild_columns,
+    rebuild_keyword,
+    stale_keyword,
+)
+from pincite.stores.local.prepare import Prepared, prepare, stored_vectors
+from pincite.stores.local.texts import chunks_by_key, indexed_terms
+
+if TYPE_CHECKING:
+    from pincite.model.documents import EmbeddedDocument
+    from pincite.model.fields import Field
+
+__all__ = ["Writer"]
+
+_FOUND: Final = (
+    "SELECT id, document, first_chunk, chunks FROM documents WHERE collection = ? AND document = ?"
+)
+_log = logging.getLogger(__name__)
+
+
+class Writer:
+    """The writing side of a store."""
+
+    def __init__(self, home: Home, progress: Callable[[Progress], None] | None) -> None:
+        self._home = home
+        self._progress = progress
+
+    def commit(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write whole documents in one transaction; what is stored already writes nothing."""
+        self._check_owner(subject, collection)
+        # The last of two documents with one id stands, as if they had come one after the other.
+        latest = {document.document: prepare(document) for document in documents}
+        changed = self._changed(subject, collection, list(latest.values()))
+        if not changed:
+            return
+        terms = [prepared.terms() for prepared in changed]
+        with self.editing(subject, collection) as edit:
+            _write_documents(edit, changed, terms)
+
+    def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
+        """Remove documents; unknown ids are passed over; how many chunks went."""
+        if isinstance(documents, str):
+            raise InvalidArgument("delete takes a sequence of document ids; put the id in a list.")
+        with self._home.session(subject, collection) as session:
+            names = [session.snapshot.aliases.get(name, name) for name in documents]
+            key = session.snapshot.collection.key
+            if not any(_find(session.connection, key, name) for name in names):
+                return 0
+        with self.editing(subject, collection) as edit:
+            aliases = edit.session.snapshot.aliases
+            return sum(_remove(edit, aliases.get(name, name)) for name in documents)
+
+    def rename(self, subject: str, collection: str, document: str, new: str) -> None:
+        """Give a document another id; the old one stays an alias of it.
+
+        Raises ``InvalidArgument`` when the document is not there or ``new`` is taken or blank.
+        """
+        if not isinstance(new, str) or not new:
+            raise InvalidArgument("A document needs an id; pass the new one.")
+        key_text(new, "document id")
+        with self.editing(subject, collection) as edit:
+            key, old, first, count = self._named(edit, document)
+            if old == new:
+                edit.abandon()
+                return
+            if _find(edit.connection, edit.key, new):
+                raise InvalidArgument(f"Document {new!r} is there already; delete it first.")
+            run = edit.connection.execute
+            run("DELETE FROM aliases WHERE collection = ? AND alias = ?", (edit.key, new))
+            run("INSERT INTO aliases VALUES (?, ?, ?)", (edit.key, old, key))
+            run("UPDATE documents SET document = ? WHERE id = ?", (new, key))
+            _rewrite(edit, first, count)
+
+    def set_metadata(
+        self, subject: str, collection: str, document: str, metadata: Mapping[str, Any]
+    ) -> None:
+        """Replace a document's metadata; that of its chunks still goes over it."""
+        text = metadata_text(metadata, f"document {document!r}")
+        with self.editing(subject, collection) as edit:
+            key, _, first, count = self._named(edit, document)
+            edit.set_spec(extend_spec(edit.record.spec, metadata))
+            # The digest was that of the old metadata.
+            edit.connection.execute(
+                "UPDATE documents SET metadata = ?, digest = x'' WHERE id = ?", (text, key)
+            )
+            _rewrite(edit, first, count)
+
+    def declare(self, subject: str, collection: str, fields: Mapping[str, Field]) -> None:
+        """Declare the types of fields; one that differs from a stored type is refused."""
+        self._check_owner(subject, collection)
+        declared = full_spec(fields).fields
+        with self.editing(subject, collection) as edit:
+            known = edit.record.spec.fields
+            for name, wanted in declared.items():
+                if (stored := known.get(name, wanted)) != wanted:
+                    raise InvalidArgument(
+                        f"Field {name!r} is {stored.type} already, not {wanted.type};"
+                        " use another name, or write the collection anew."
+                    )
+            if declared.keys() <= known.keys():
+                edit.abandon()
+                return
+            edit.set_spec(full_spec({**known, **declared}))
+            rebuild_columns(edit)
+
+    def setup(self) -> None:
+        """Create the store, bring its format up to date, and rebuild what an older version of the
+        analyser derived."""
+        with self._home.writing() as connection:
+            stale = connection.execute("SELECT subject, name FROM collections").fetchall()
+        for subject, name in stale:
+            with self._home.session(subject, name) as session:
+                edit = Edit(session)
+                outdated = stale_keyword(edit)
+            if outdated:
+                with self.editing(subject, name):
+                    pass
+
+    @contextmanager
+    def editing(self, subject: str, collection: str) -> Iterator[Edit]:
+        """An edit of a collection, published at the end; then merges, each for itself."""
+        with self._home.locked():
+            with self._home.write_session(subject, collection) as session:
+                edit = Edit(session)
+                if stale_keyword(edit):
+                    rebuild_keyword(edit, self._progress)
+                    # What is in the manifest now is newer than the session.
+                    edit.finish()
+                    edit = Edit(self._home.reload(session))
+                yield edit
+                edit.finish()
+            self._merge(subject, collection)
+
+    def merge_once(self, subject: str, collection: str) -> bool:
+        """Do the next merge that is due, for the holder of the lock; whether there was one."""
+        with self._home.session(subject, collection) as session:
+            if not plan_merge([s.record for s in session.snapshot.segments]):
+                return False
+        with self._home.write_session(subject, collection) as session:
+            segments = {s.record.number: s for s in session.snapshot.segments}
+            due = plan_merge([s.record for s in segments.values()])
+            if due:
+                edit = Edit(session)
+                merge_segments(edit, [segments[record.number] for record in due])
+                edit.finish()
+        return bool(due)
+
+    def compact(self, subject: str | None, collection: str | None) -> None:
+        """Write the live rows of each collection as one segment; of all, or of those named."""
+        with self._home.locked():
+            for owner, name in self._names(subject, collection):
+                self._compact(owner, name)
+            self._home.shrink()
+
+    def _names(self, subject: str | None, collection: str | None) -> list[tuple[str, str]]:
+        with self._home.reading() as connection:
+            assert connection is not None  # the lock's holder has made it
+            return connection.execute(
+                "SELECT subject, name FROM collections WHERE (?1 IS NULL OR subject = ?1)"
+                " AND (?2 IS NULL OR name = ?2) ORDER BY subject, name",
+                (subject, collection),
+            ).fetchall()
+
+    def _compact(self, subject: str, collection: str) -> None:
+        with self._home.write_session(subject, collection) as session:
+            segments = session.snapshot.segments
+            if len(segments) > 1 or any(s.record.dead for s in segments):
+                edit = Edit(session)
+                merge_segments(edit, segments)
+                edit.finish()
+
+    def _merge(self, subject: str, collection: str) -> None:
+        """What was committed is durable, so a merge that fails is only put off."""
+        try:
+            while self.merge_once(subject, collection):
+                pass
+        except (PinciteError, OSError) as error:
+            _log.warning("Merging segments was put off: %s", error)
+
+    def _changed(self, subject: str, collection: str, prepared: list[Prepared]) -> list[Prepared]:
+        """Without the documents that are stored just so, in the same order."""
+        with self._home.session(subject, collection) as session:
+            key = session.snapshot.collection.key
+            if key is None:
+                return prepared
+            return [p for p in prepared if not _is_stored(session.connection, key, p)]
+
+    def _named(self, edit: Edit, document: str) -> tuple[int, str, int, int]:
+        name = edit.session.snapshot.aliases.get(document, document)
+        found = _find(edit.connection, edit.record.key, name)
+        if found is None:
+            raise InvalidArgument(
+                f"There is no document {document!r} in this collection; documents() lists them."
+            )
+        return found
+
+    def _check_owner(self, subject: str, collection: str) -> None:
+        check_owner(subject, collection)
+        key_text(subject, "subject")
+        key_text(collection, "collection")
+
+
+def _find(
+    connection: sqlite3.Connection, collection: int | None, name: str
+) -> tuple[int, str, int, int] | None:
+    """Key, id, first chunk and number of chunks of a document."""
+    found: tuple[int, str, int, int] | None
+    found = connection.execute(_FOUND, (collection, name)).fetchone()
+    return found
+
+
+def _is_stored(connection: sqlite3.Connection, collection: int, prepared: Prepared) -> bool:
+    found = connection.execute(
+        "SELECT digest FROM documents WHERE collection = ? AND document = ?",
+        (collection, prepared.given.document),
+    ).fetchone()
+    return found is not None and found[0] == prepared.digest
+
+
+def _write_documents(
+    edit: Edit, prepared: Sequence[Prepared], terms: Sequence[list[tuple[Mapping[str, int], int]]]
+) -> None:
+    for each in prepared:
+        _adopt_model(edit, each)
+        _extend_fields(edit, each)
+    record = edit.record
+    keys: list[int] = []
+    chunks: list[Chunk] = []
+    for each in prepared:
+        first = _write_rows(edit, each)
+        keys += range(first, first + len(each.rows))
+        chunks += stored_chunks(record.subject, record.name, each.given)
+    vectors = [stored_vectors(p.given.vectors, normalized=record.normalized) for p in prepared]
+    edit.append(NewRows(chunks, keys, np.concatenate(vectors), list(chain.from_iterable(terms))))
+
+
+def _adopt_model(edit: Edit, prepared: Prepared) -> None:
+    """Check the document's model against the collection's; the first write fixes it."""
+    given, record = prepared.given, edit.record
+    dimension = int(np.asarray(given.vectors).shape[1])
+    check_model(
+        record.name,
+        record.stored_model,
+        endpoint=given.endpoint,
+        model=given.model,
+        dimension=dimension,
+        stored_dimension=record.stored_dimension,
+    )
+    edit.set_record(
+        replace(
+            record,
+            endpoint=record.endpoint or given.endpoint,
+            dimension=dimension,
+            model=record.model or given.model,
+        )
+    )
+
+
+def _extend_fields(edit: Edit, prepared: Prepared) -> None:
+    given = prepared.given
+    for metadata in (given.metadata, *given.chunk_metadata):
+        edit.set_spec(extend_spec(edit.record.spec, metadata))
+
+
+def _write_rows(edit: Edit, prepared: Prepared) -> int:
+    """Write a document's rows in place of those it had; the key of its first chunk."""
+    given, run = prepared.given, edit.connection.execute
+    first = next_numbers(edit.connection, "chunk", len(prepared.rows))
+    old = _find(edit.connection, edit.key, given.document)
+    if old is not None:
+        _remove_chunks(edit, old[2], old[3])
+    else:
+        run("DELETE FROM aliases WHERE collection = ? AND alias = ?", (edit.key, given.document))
+    (key,) = run(
+        "INSERT INTO documents (collection, document, title, source, content_hash, fingerprint,"
+        " language, metadata, digest, first_chunk, chunks) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+        " ON CONFLICT (collection, document) DO UPDATE SET title = excluded.title,"
+        " source = excluded.source, content_hash = excluded.content_hash,"
+        " fingerprint = excluded.fingerprint, language = excluded.language,"
+        " metadata = excluded.metadata, digest = excluded.digest,"
+        " first_chunk = excluded.first_chunk, chunks = excluded.chunks RETURNING id",
+        (
+            edit.key,
+            given.document,
+            given.title,
+            given.source,
+            given.content_hash,
+            given.fingerprint,
+            given.language,
+            prepared.metadata,
+            prepared.digest,
+            first,
+            len(prepared.rows),
+        ),
+    ).fetchone()
+    if prepared.geometry:
+        run("INSERT OR REPLACE INTO geometry VALUES (?, ?)", (key, prepared.geometry))
+    elif old is not None:
+        run("DELETE FROM geometry WHERE document = ?", (key,))
+    edit.connection.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ((first + i, key, *row) for i, row in enumerate(prepared.rows)),
+    )
+    return first
+
+
+def _remove(edit: Edit, name: str) -> int:
+    found = _find(edit.connection, edit.key, name)
+    if found is None:
+        return 0
+    key, _, first, count = found
+    _remove_chunks(edit, first, count)
+    edit.connection.execute("DELETE FROM documents WHERE id = ?", (key,))
+    return count
+
+
+def _remove_chunks(edit: Edit, first: int, count: int) -> None:
+    edit.connection.execute("DELETE FROM chunks WHERE id >= ? AND id < ?", (first, first + count))
+    edit.kill(first, count)
+
+
+def _rewrite(edit: Edit, first: int, count: int) -> None:
+    """Write a document's rows of the segments anew, from its changed record; vectors stay."""
+    keys = range(first, first + count)
+    record = edit.record
+    chunks = chunks_by_key(edit.connection, keys, subject=record.subject, collection=record.name)
+    vectors = edit.vectors(first, count)
+    edit.kill(first, count)
+    edit.append(NewRows(chunks, keys, vectors, indexed_terms(edit.connection, keys)))
