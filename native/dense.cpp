@@ -15,8 +15,7 @@ constexpr double kEpsilon = 1.0 / (1 << 23);
 
 struct Product {
     float dot;
-    float squared;       // the row's length, squared
-    std::uint32_t bits;  // the largest magnitude, as float16 bits
+    float squared;  // the row's length, squared
 };
 
 // Exact for normal and subnormal numbers: the exponent is rebased by one multiplication.
@@ -33,34 +32,40 @@ inline float widened(std::uint16_t half) {
     return value;
 }
 
+// The sum of the lanes, as a tree: a chain of additions would take as long as the row itself.
+inline float total(float* lanes) {
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+    }
+    return lanes[0];
+}
+
 // Sums by lanes, so that the compiler may vectorise without reordering one sum.
 PINCITE_CLONES Product product(const std::uint16_t* row, const float* query,
                                std::size_t dimension) {
     float dots[kLanes] = {}, squares[kLanes] = {};
-    std::uint32_t largest[kLanes] = {};
     const std::size_t whole = dimension - dimension % kLanes;
     for (std::size_t i = 0; i < whole; i += kLanes) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
             const float value = widened(row[i + lane]);
-            const std::uint32_t bits = row[i + lane] & 0x7FFFU;
             dots[lane] += value * query[i + lane];
             squares[lane] += value * value;
-            largest[lane] = largest[lane] > bits ? largest[lane] : bits;
         }
     }
-    Product result{0.0F, 0.0F, 0};
     for (std::size_t i = whole; i < dimension; ++i) {
         const float value = widened(row[i]);
-        result.dot += value * query[i];
-        result.squared += value * value;
-        result.bits = std::max<std::uint32_t>(result.bits, row[i] & 0x7FFFU);
+        dots[i - whole] += value * query[i];
+        squares[i - whole] += value * value;
     }
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        result.dot += dots[lane];
-        result.squared += squares[lane];
-        result.bits = std::max(result.bits, largest[lane]);
-    }
-    return result;
+    return {total(dots), total(squares)};
+}
+
+// `widened` makes inf and nan finite numbers from 65,536 up, so only long rows need a look.
+bool finite(const std::uint16_t* row, std::size_t dimension, float squared) {
+    constexpr std::uint16_t infinite = 0x7C00;
+    if (squared < 0x1p32F) return true;
+    return std::none_of(row, row + dimension,
+                        [](std::uint16_t half) { return (half & infinite) == infinite; });
 }
 
 // Bound of a float32 dot product's error, whatever the order of summation
@@ -77,14 +82,14 @@ float slack(const float* query, std::size_t dimension, float longest) {
 Candidates dense_candidates(const std::uint16_t* rows, std::size_t count, std::size_t dimension,
                             const std::uint8_t* mask, const float* query, float limit,
                             std::size_t k) {
-    constexpr std::uint32_t infinite = 0x7C00;
     std::vector<std::int64_t> kept;
     std::vector<float> scores;
     float longest = 0.0F;
     for (std::size_t row = 0; row < count; ++row) {
         if (mask != nullptr && !mask[row]) continue;
-        const Product found = product(rows + row * dimension, query, dimension);
-        if (found.bits >= infinite) return {{}, false};
+        const std::uint16_t* values = rows + row * dimension;
+        const Product found = product(values, query, dimension);
+        if (!finite(values, dimension, found.squared)) return {{}, false};
         longest = std::max(longest, found.squared);
         kept.push_back(static_cast<std::int64_t>(row));
         scores.push_back(std::min(std::max(found.dot, -limit), limit));

@@ -15,7 +15,6 @@ from pincite.bm25.search import search_segments
 from pincite.bm25.segment import KeywordSegment, build_arrays
 from pincite.dense.search import normalize_rows, search_vectors
 from pincite.segments import kernels
-from pincite.segments.ranking import at_least_kth
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -235,17 +234,3 @@ def test_the_pure_path_warns_above_its_comfort(monkeypatch):
     kernels.warn_when_slow(kernels.PURE_COMFORT)
     with pytest.warns(RuntimeWarning, match="native kernels"):
         kernels.warn_when_slow(kernels.PURE_COMFORT + 1)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    values=st.lists(st.integers(0, 9) | st.integers(0, 10**6), max_size=900),
-    k=st.integers(1, 40),
-)
-def test_the_cut_keeps_exactly_what_reaches_the_kth_best(values, k):
-    scores = np.array(values, dtype=np.float32)
-
-    kept = at_least_kth(scores, k).tolist()
-
-    bar = sorted(values, reverse=True)[min(k, len(values)) - 1] if values else 0
-    assert kept == [place for place, value in enumerate(values) if value >= bar]

@@ -37,7 +37,7 @@ class Statistics:
         pairs = list(zip(segments, live, strict=True))
         rows = sum(s.rows if mask is None else int(np.count_nonzero(mask)) for s, mask in pairs)
         length = sum(
-            int(np.sum(s.lengths, dtype=np.uint64, where=True if mask is None else mask))
+            s.total_length if mask is None else int((s.lengths * mask).sum(dtype=np.uint64))
             for s, mask in pairs
         )
         return cls(rows, length)

@@ -11,6 +11,7 @@ Arrays, T terms, P postings, R rows:
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -66,6 +67,11 @@ class KeywordSegment:
     @property
     def rows(self) -> int:
         return len(self.lengths)
+
+    @functools.cached_property
+    def total_length(self) -> int:
+        """The sum of ``lengths``."""
+        return int(self.lengths.sum(dtype=np.uint64))
 
     @property
     def vocabulary_size(self) -> int:

@@ -172,10 +172,11 @@ def test_bad_arguments_are_refused():
         _search([part.astype(np.float32)], [1, 0, 0, 0])
 
 
+@pytest.mark.parametrize("column", [0, 39])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_stored_row_that_is_not_finite_is_reported(value):
+def test_a_stored_row_that_is_not_finite_is_reported(value, column):
     part = _rows(5000, 40)
-    part[4500, 39] = value
+    part[4500, column] = value
 
     with pytest.raises(StoreCorrupt, match="doctor --repair"):
         _search([part], part[0])
