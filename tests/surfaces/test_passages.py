@@ -29,15 +29,26 @@ def test_a_short_passage_is_shown_whole() -> None:
     assert excerpt("short", []) == (0, 5)
 
 
-def test_the_excerpt_is_where_the_matches_are() -> None:
-    content = "one two three four. " * 60 + "the wave height limit " + "five six seven. " * 60
-    at = content.index("wave")
-    start, end = excerpt(content, [(4, 7), (at, at + 4), (at + 5, at + 11)])
+def test_the_excerpt_is_where_most_different_words_match() -> None:
+    content = "wave wave wave four. " * 60 + "the wave height limit " + "five six. " * 60
+    at = content.index("height")
+    waves = [(i, i + 4) for i in range(0, 1200, 21)]
+    start, end = excerpt(content, [*waves, (at - 5, at - 1), (at, at + 6), (at + 7, at + 12)])
 
     assert start < at < end
     assert end - start <= 420
     assert content[start - 1].isspace()
     assert content[end].isspace()
+
+
+def test_the_excerpt_ends_with_a_line() -> None:
+    rows = [f"| vessel {i:02} | {i} m |" for i in range(60)]
+    content = "\n".join(rows)
+    at = content.index("vessel 30")
+    start, end = excerpt(content, [(at, at + 6)])
+
+    assert content[start:end].split("\n") == [row for row in rows if row in content[start:end]]
+    assert "| vessel 30 | 30 m |" in content[start:end]
 
 
 def test_one_endless_word_is_cut_anyway() -> None:
@@ -73,6 +84,26 @@ def test_without_a_terminal_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) 
     assert list(marked_lines(hit(content, "wave", "wind"), 80)) == [
         "| wave | 1.6 m |",
         "| wind | 30 |",
+    ]
+
+
+def test_lines_of_a_paragraph_are_joined_and_structure_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    text = f"## Fog\nThe vessel {'x' * 50}\ngoes slowly.\nshort\nlines\n"
+    content = text + "- one\n- two\n| a | b |\n| c | d |\nafter"
+
+    assert list(marked_lines(hit(content), 80)) == [
+        "## Fog",
+        f"The vessel {'x' * 50} goes slowly.",
+        "short",
+        "lines",
+        "- one",
+        "- two",
+        "| a | b |",
+        "| c | d |",
+        "after",
     ]
 
 

@@ -68,7 +68,7 @@ def _value(label: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value)
+        return ", ".join(str(item) for item in value) or "none"
     return str(value)
 
 

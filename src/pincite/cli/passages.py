@@ -15,56 +15,55 @@ if TYPE_CHECKING:
     from pincite.model.geometry import BboxRect
     from pincite.model.hits import Hit, Span
 
-__all__ = ["excerpt", "format_rect", "hit_rects", "marked_lines", "matched_words", "write_hit"]
+__all__ = ["excerpt", "format_rect", "hit_rect", "marked_lines", "matched_words", "write_hit"]
 
 _LENGTH = 420  # characters of an excerpt
 _INDENT = "    "
 # Marks around a highlight while lines are wrapped; ``escape`` lets neither through.
 _ON, _OFF = "\x01", "\x02"
+_STRUCTURE = re.compile(r"\s|[|#>`~*+-]|\d+[.)] ")  # what a line of its own starts with
+_WRAPPED = 50  # a line this long that is followed by plain text was broken for its width
 
 
 def write_hit(lib: Library, hit: Hit, *, explain: bool = False, tail: str = "") -> None:
     """A hit: rank, score, file, page and rectangle, heading path, excerpt, ``tail``, its legs."""
     chunk = hit.chunk
     name = paint(escape(chunk.document), "bold cyan")
-    place = ", ".join(format_rect(rect) for rect in hit_rects(lib, hit)[:2]) or _pages(hit)
+    rect = hit_rect(lib, hit)
+    place = format_rect(rect) if rect else _pages(hit)
     score = paint(f"{hit.score:.4f}", "green")
     write(f"{hit.rank:>2}  {score}  {name}{'  ' if place else ''}{place}")
     if chunk.context_header:
         write(_INDENT + paint(escape(chunk.context_header), "dim"))
-    for line in marked_lines(hit, terminal_width() - len(_INDENT)):
+    width = terminal_width() - len(_INDENT)
+    for line in marked_lines(hit, width):
         write(_INDENT + line)
-    if tail:
-        write(_INDENT + paint(tail, "dim"))
+    for line in textwrap.wrap(tail, width, break_on_hyphens=False):
+        write(_INDENT + paint(line, "dim"))
     if explain:
         _write_legs(hit)
     write()
 
 
-def hit_rects(lib: Library, hit: Hit) -> list[BboxRect]:
-    """One rectangle a page around the words that matched, else around the passage's blocks."""
-    words = [
-        rect for span in hit.spans for rect in lib.locate(hit.chunk.document, span[0], span[1])
-    ]
-    return _by_page(words or list(hit.chunk.bboxes))
+def hit_rect(lib: Library, hit: Hit) -> BboxRect | None:
+    """The block (paragraph, table, ...) with most of the words that matched in the excerpt.
+
+    The first block when no word stands in one; None when the format has no geometry.
+    """
+    blocks = hit.chunk.bboxes
+    if not blocks:
+        return None
+    start, end = excerpt(hit.chunk.content, hit.highlights)
+    pairs = zip(hit.highlights, hit.spans, strict=False)
+    spans = [span for place, span in pairs if start <= place[0] < end]
+    words = [rect for span in spans for rect in lib.locate(hit.chunk.document, *span)]
+    return max(blocks, key=lambda block: sum(_holds(block, word) for word in words))
 
 
-def _by_page(rects: Sequence[BboxRect]) -> list[BboxRect]:
-    from pincite.model.geometry import BboxRect
-
-    pages: dict[int, list[BboxRect]] = {}
-    for rect in rects:
-        pages.setdefault(rect.page, []).append(rect)
-    return [
-        BboxRect(
-            page,
-            min(r.x0 for r in found),
-            min(r.y0 for r in found),
-            max(r.x1 for r in found),
-            max(r.y1 for r in found),
-        )
-        for page, found in sorted(pages.items())
-    ]
+def _holds(block: BboxRect, word: BboxRect) -> bool:
+    x, y = (word.x0 + word.x1) / 2, (word.y0 + word.y1) / 2
+    inside = block.x0 <= x <= block.x1 and block.y0 <= y <= block.y1
+    return inside and block.page == word.page
 
 
 def format_rect(rect: BboxRect) -> str:
@@ -99,22 +98,30 @@ def matched_words(hit: Hit) -> dict[str, Span]:
 
 
 def excerpt(content: str, highlights: Sequence[Span], length: int = _LENGTH) -> Span:
-    """The stretch of ``content`` of about ``length`` characters with most highlights in it."""
+    """The stretch of ``content`` of about ``length`` characters with most different matches."""
     if len(content) <= length:
         return 0, len(content)
-    starts = [span[0] for span in highlights] or [0]
-    best = max(starts, key=lambda at: (sum(at <= s < at + length for s in starts), -at))
-    start = max(0, min(best - length // 5, len(content) - length))
+
+    def worth(at: int) -> tuple[int, int, int]:
+        inside = [content[s:e].casefold() for s, e in highlights if at <= s < at + length - 40]
+        return len(set(inside)), len(inside), -at
+
+    best = max((span[0] - 20 for span in highlights), key=worth, default=0)
+    start = max(0, min(best, len(content) - length))
     return _at_words(content, start, start + length)
 
 
 def _at_words(content: str, start: int, end: int) -> Span:
-    """The span, moved inwards to white space where there is some within 30 characters."""
-    if start > 0 and (gap := re.compile(r"\s").search(content, start, min(start + 30, end))):
+    """The span, moved to a line's or else a word's border where one is near."""
+    line = content.rfind("\n", max(0, start - 60), start + 1) + 1
+    if line:
+        start = line
+    elif start > 0 and (gap := re.compile(r"\s").search(content, start, start + 20)):
         start = gap.end()
     if end < len(content):
-        cut = content.rfind(" ", max(start, end - 30), end)
-        end = cut if cut > start else end
+        near = content.rfind(" ", end - 30, end)
+        line = content.find("\n", end - 40, end + 60)
+        end = line if line > 0 else max(near, end - 30) if near > 0 else end
     return start, end
 
 
@@ -125,10 +132,24 @@ def marked_lines(hit: Hit, width: int) -> Iterator[str]:
     text = _marked(content, start, end, hit.highlights)
     text = ("\u2026 " if start else "") + text.strip() + (" \u2026" if end < len(content) else "")
     lit = False
-    for paragraph in text.split("\n"):
+    for paragraph in _paragraphs(text):
         for line in textwrap.wrap(paragraph, width, break_on_hyphens=False):
             painted, lit = _painted(line, lit)
             yield painted
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The lines of ``text``, those that only continue a wrapped line joined to it."""
+    joined = [""]
+    last = 0
+    for line in text.split("\n"):
+        bare = line.replace(_ON, "").replace(_OFF, "")
+        if last >= _WRAPPED and bare and not _STRUCTURE.match(bare):
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+        last = 0 if _STRUCTURE.match(bare) else len(bare)
+    return joined
 
 
 def _marked(content: str, start: int, end: int, highlights: Sequence[Span]) -> str:

@@ -11,9 +11,9 @@ __all__ = ["QUESTIONS", "library_folder"]
 QUESTIONS: tuple[str, ...] = (
     "above what wave height does Petrel stay in port?",
     "how long does a master rest between two duties?",
-    "can I bring my dog on the ferry?",
+    "what does it cost to take a dog across?",
 )
-"""What the demo asks: a cell of a table on a PDF page, a paragraph of it, a web page."""
+"""What the demo asks: a cell of a table on a PDF page, a paragraph, a web page and a workbook."""
 
 
 def library_folder() -> Path:
