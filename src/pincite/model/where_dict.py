@@ -2,8 +2,8 @@
 
 Several keys hold together, ``{"field": value}`` is ``$eq``. Operators: ``$eq $ne $gt $gte $lt
 $lte $in $nin $exists $contains $contains_any $contains_all $under``, combined by ``$and``, ``$or``
-(lists) and ``$not`` (one filter, or the operators of a field). ``{"$field": name, "$eq": value}`` names a
-field that starts with a dollar sign, ``{"$nothing": true}`` matches nothing.
+(lists) and ``$not`` (one filter, or the operators of a field). ``{"$field": name, "$eq": value}``
+names a field that starts with a dollar sign, ``{"$nothing": true}`` matches nothing.
 """
 
 from __future__ import annotations

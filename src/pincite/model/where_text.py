@@ -33,7 +33,8 @@ from pincite.model.algebra import (
     Nothing,
 )
 from pincite.model.checking import check_node, refuse_operator
-from pincite.model.values import to_microseconds
+from pincite.model.fields import FieldType
+from pincite.model.values import scalar, to_microseconds
 from pincite.model.where_tokens import (
     RESERVED_WORDS,
     Token,
@@ -352,16 +353,17 @@ def _format_value(predicate: DeclaredFilter) -> str:
         return quote(value)
     if isinstance(value, date):
         return quote(value.isoformat())
-    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+    number = scalar(value, FieldType.NUMBER)
+    if number is not None:
         with contextlib.suppress(ValueError):  # an integer of more digits than Python prints
-            return repr(value + 0)
+            return repr(number)
     raise _operand_error(predicate)
 
 
 def _operand_error(predicate: DeclaredFilter) -> InvalidQueryError:
     return InvalidQueryError(
         f"the operand of {predicate.operator!r} on field {predicate.field!r} has no text form; "
-        "give strings, finite numbers of at most 4,300 digits, dates, true or false, and a list where "
-        "the operator takes many",
+        "give strings, finite numbers of at most 4,300 digits, dates, true or false, and a list "
+        "where the operator takes many",
         field=predicate.field,
     )

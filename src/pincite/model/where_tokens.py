@@ -148,7 +148,7 @@ def _written(character: str) -> str:
 
 
 def error_at(text: str, position: int, problem: str, advice: str) -> InvalidQueryError:
-    """The error of a place in the text: the problem, the line with a caret under the place, the advice."""
+    """The error of a place in the text: the problem, a caret under the place, the advice."""
     start = max(0, position - _WINDOW)
     end = min(len(text), position + _WINDOW)
     before = ("..." if start else "") + _one_line(text[start:position])
