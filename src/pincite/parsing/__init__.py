@@ -1,0 +1,1 @@
+"""From the bytes of a file to Markdown with geometry; start at ``registry.parse``."""
