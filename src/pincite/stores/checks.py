@@ -12,7 +12,7 @@ caller answers empty without touching its backend. A search method reads::
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument, ModelIdentity
 
 __all__ = [
+    "MAX_LIMIT",
     "check_alpha",
     "check_bm25",
     "check_document",
@@ -48,6 +49,10 @@ __all__ = [
     "check_vector",
     "check_where",
 ]
+
+
+MAX_LIMIT: Final = 2**63 - 1
+"""The largest limit: what a backend's integers hold."""
 
 
 def check_bm25(
@@ -149,9 +154,11 @@ def check_where(where: Filter | None, spec: FieldSpec) -> Filter | None:
 
 
 def check_limit(limit: int, *, name: str = "limit") -> None:
-    """Refuse anything but a whole number of at least 1."""
+    """Refuse anything but a whole number of at least 1 that backends can count to."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidQueryError(f"{name} must be a whole number of at least 1, not {limit!r}.")
+    if limit > MAX_LIMIT:
+        raise InvalidQueryError(f"{name} must be at most {MAX_LIMIT} (2**63 - 1); ask for less.")
 
 
 def check_offset(offset: int) -> None:

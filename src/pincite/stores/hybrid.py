@@ -7,6 +7,7 @@ caller's thread, or two awaits), and hands both lists to ``fuse_hits``.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -49,8 +50,11 @@ class _Part(NamedTuple):
 
 
 def leg_depth(k: int) -> int:
-    """How many hits of each leg are fused: ``max(100, 4k)``, the same for every page of ``k``."""
-    return max(_MIN_DEPTH, 4 * k)
+    """How many hits of each leg are fused: ``max(100, 4k)``, the same for every page of ``k``.
+
+    Never more than a machine word holds, whatever ``k`` is.
+    """
+    return min(max(_MIN_DEPTH, 4 * k), sys.maxsize)
 
 
 def plan(*, query: str, limit: int, alpha: float | None) -> LegPlan:

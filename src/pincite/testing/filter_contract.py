@@ -41,7 +41,7 @@ class FilterContract(Contract):
     @scenario
     async def test_where_restricts_before_scoring(self, store: Any) -> None:
         """Check first: are the best ``limit`` found first and filtered afterwards?"""
-        for number in range(40):
+        for number in range(12):
             await put(store, f"near{number}", "quartz quartz quartz", metadata={"far": False})
         text = "quartz among many other words that make the match a weak one"
         await put(store, "wanted", text, metadata={"far": True})

@@ -406,10 +406,10 @@ class SinkContract(Contract):
             found = await call(port, method)
             assert set(ids(found)) == {"new-0", "new-1"}, method
         for name in ("old", "new"):
-            assert np.array_equal(await store.vectors(SUBJECT, COLLECTION, name), before)
             where = predicate("document", "eq", name)
             chunks = await port.fetch(COLLECTION, where=where, limit=5)
             assert {chunk.document for chunk in chunks} == {"new"}
+            assert np.array_equal(await store.vectors(SUBJECT, COLLECTION, name), before)
             listed = await store.documents(SUBJECT, COLLECTION, where)
             assert [info.document for info in listed] == ["new"]
 
