@@ -55,7 +55,7 @@ def _lines(stats: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, st
         if isinstance(value, Mapping):
             yield from _lines(value, f"{label} ")
         else:
-            yield label, _value(label, value)
+            yield label.replace("bytes", "size"), _value(label, value)
 
 
 def _value(label: str, value: Any) -> str:

@@ -114,7 +114,7 @@ def excerpt(content: str, highlights: Sequence[Span], length: int = _LENGTH) -> 
 def _at_words(content: str, start: int, end: int) -> Span:
     """The span, moved to a line's or else a word's border where one is near."""
     line = content.rfind("\n", max(0, start - 60), start + 1) + 1
-    if line:
+    if line or start < 60:
         start = line
     elif start > 0 and (gap := re.compile(r"\s").search(content, start, start + 20)):
         start = gap.end()

@@ -50,7 +50,8 @@ class ProgressBar:
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         if progress.stage != self._stage:
-            self._stage, self._started, self._drawn_at = progress.stage, now, 0.0
+            self._started = now if self._stage else self._started
+            self._stage, self._drawn_at = progress.stage, 0.0
         last = progress.done >= progress.total
         if self._active and (last or now - self._drawn_at >= _EVERY):
             self._drawn_at = now
