@@ -18,6 +18,8 @@ from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.geometry import BboxRect
 from pincite.model.hits import Chunk, Hit, Results
 from pincite.stores.checks import check_model
+from pincite.stores.hybrid import depth_warning
+from pincite.text.analysis import default_analyzer
 
 if TYPE_CHECKING:
     from pincite.embedding.embedder import Embedder
@@ -140,6 +142,10 @@ class Library:
         _check_search(query, k, offset, mode)
         warnings: list[str] = []
         hits = self._hits(query, k, offset, mode, where, alpha, partial, warnings)
+        if mode == "hybrid" and (deep := depth_warning(k, offset)):
+            warnings.append(deep)
+        if mode != "vector" and not default_analyzer().query_groups(query):
+            warnings.append("The query has no words to look up; the keyword side found nothing.")
         return Results(hits, warnings, (time.perf_counter() - started) * 1000)
 
     def documents(self, where: Filter | None = None) -> list[DocumentInfo]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LibraryModel", "make_embedder"]
 
+_MAX_TOKENS = 450
+
 
 def make_embedder(embedder: Embedder | str | None, stored: str | None) -> Embedder:
     """An embedder from what ``open`` was given: itself, a model name, or the collection's own."""
@@ -73,10 +75,11 @@ class LibraryModel:
         return self._loop().call(self.embedder.embed_query, text)
 
     def chunker(self) -> Chunker:
-        """The default chunker, which keeps within the model's token limit."""
+        """The default chunker, which counts the model's tokens and keeps within its limit."""
         from pincite.chunking.adaptive import AdaptiveChunker
 
-        return AdaptiveChunker()
+        limit = min(_MAX_TOKENS, self.embedder.max_tokens or _MAX_TOKENS)
+        return AdaptiveChunker(limit, tokenizer=self.embedder.tokenizer)
 
     def close(self) -> None:
         """Stop the event loop, if one was started."""
