@@ -9,7 +9,7 @@ from pincite.parsing.pdf.lines import Segment
 
 __all__ = ["without_furniture"]
 
-_EDGE = 0.12  # of the page's height, at the top and at the bottom
+_EDGE = 0.17  # of the page's height, at the top and at the bottom
 _PAGES = 3
 _OUTERMOST = 2  # lines of each edge that can be furniture
 _DIGITS = re.compile(r"\d+")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median_low
 
-from pincite.parsing.pdf.page import Box, PdfWord, is_rtl, union
+from pincite.parsing.pdf.page import Box, PdfWord, is_marker, is_rtl, union
 
 __all__ = ["Line", "Segment", "joined", "lines_of", "same_line", "segments_of"]
 
 _BUCKET = 8.0
+_MARKER_GAP = 3.0  # of the size: between the marker of a list item and its text
 _LEADERS = 4  # dots that stand alone in a line: fewer mean nothing
 _WORD_GAP = 0.12  # of the size: a smaller gap without white space in the text layer is no space
 
@@ -25,6 +27,12 @@ class Segment:
     def box(self) -> Box:
         """The box around the words."""
         return union([word.box for word in self.words])
+
+    @cached_property
+    def core(self) -> Box:
+        """The box with the height of most words, whatever tall signs stand among them."""
+        tops, ends = zip(*((word.box.y0, word.box.y1) for word in self.words), strict=True)
+        return Box(self.box.x0, median_low(tops), self.box.x1, median_low(ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +75,8 @@ def segments_of(words: Iterable[PdfWord], *, gap: float = 1.0) -> list[Segment]:
     for word in sorted(words, key=lambda w: (w.box.x0, w.box.y0)):
         bucket = int(word.box.middle // _BUCKET)
         near = (run for b in (bucket - 1, bucket, bucket + 1) for run in rows.get(b, ()))
-        best = min(near, key=lambda run: _distance(run[-1], word, gap), default=None)
-        if best is not None and _distance(best[-1], word, gap) < _FAR:
+        best = min(near, key=lambda run: _distance(run, word, gap), default=None)
+        if best is not None and _distance(best, word, gap) < _FAR:
             best.append(word)
         else:
             best = [word]
@@ -80,32 +88,36 @@ def segments_of(words: Iterable[PdfWord], *, gap: float = 1.0) -> list[Segment]:
 _FAR = 1e9
 
 
-def _distance(last: PdfWord, word: PdfWord, gap: float) -> float:
+def _distance(run: list[PdfWord], word: PdfWord, gap: float) -> float:
+    last, alone = run[-1], len(run) == 1
     size = max(last.size, word.size, 1.0)
     space = word.box.x0 - last.box.x1
-    if not -0.6 * size <= space <= gap * size or not same_line(last.box, word.box):
+    widest = _MARKER_GAP if alone and is_marker(last.text) else gap
+    if not -0.6 * size <= space <= widest * size or not same_line(last.box, word.box):
         return _FAR
     return abs(space) + abs(last.box.y1 - word.box.y1)
 
 
 def same_line(a: Box, b: Box) -> bool:
-    """Whether two boxes overlap in height by half of the lower one."""
+    """Whether two boxes overlap in height by half of the lower one, boxes of one height by more."""
+    low, high = sorted((max(a.height, 0.1), max(b.height, 0.1)))
     overlap = min(a.y1, b.y1) - max(a.y0, b.y0)
-    return overlap >= 0.5 * max(min(a.height, b.height), 0.1)
+    alike = low >= 0.75 * high
+    return overlap >= 0.5 * low and not (alike and abs(a.middle - b.middle) > 0.4 * low)
 
 
 def lines_of(segments: Iterable[Segment]) -> list[Line]:
     """Segments of one column as lines, from top to bottom."""
     rows: list[tuple[Box, list[PdfWord]]] = []
-    for segment in sorted(segments, key=lambda s: (s.box.middle, s.box.x0)):
+    for segment in sorted(segments, key=lambda s: (s.core.middle, s.core.x0)):
         for i in range(len(rows) - 1, max(len(rows) - 4, -1), -1):
-            if same_line(rows[i][0], segment.box):
+            if same_line(rows[i][0], segment.core):
                 rows[i][1].extend(segment.words)
-                if segment.box.width > rows[i][0].width:
-                    rows[i] = (segment.box, rows[i][1])
+                if segment.core.width > rows[i][0].width:
+                    rows[i] = (segment.core, rows[i][1])
                 break
         else:
-            rows.append((segment.box, list(segment.words)))
+            rows.append((segment.core, list(segment.words)))
     rows.sort(key=lambda row: row[0].y1)
     return [Line(_without_leaders(_in_reading_order(words))) for _, words in rows]
 

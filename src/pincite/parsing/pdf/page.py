@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 __all__ = [
+    "BULLETS",
     "Box",
     "OutlineEntry",
     "PdfBackend",
     "PdfPage",
     "PdfText",
     "PdfWord",
+    "is_marker",
     "is_mono_font",
     "is_rtl",
     "union",
@@ -24,6 +26,12 @@ __all__ = [
 _MONO = re.compile(
     r"mono|courier|consol|menlo|typewriter|cmtt|sftt|lettergothic|code", re.IGNORECASE
 )
+
+
+BULLETS = frozenset("•◦▪▫‣●○■□❑❒➢➤⃁∙·–-*o\uf0b7\uf0a7\uf0d8")
+"""Signs that mark list items; some of them are also other things."""
+
+_NUMBER = re.compile(r"\d{1,3}[.)]$")
 
 
 class Box(NamedTuple):
@@ -110,6 +118,11 @@ def union(boxes: Sequence[Box]) -> Box:
     """The smallest box around ``boxes``, of which there is at least one."""
     x0s, y0s, x1s, y1s = zip(*boxes, strict=True)
     return Box(min(x0s), min(y0s), max(x1s), max(y1s))
+
+
+def is_marker(text: str) -> bool:
+    """Whether a word can mark a list item: a bullet, or a number with a dot or a bracket."""
+    return text in BULLETS or bool(_NUMBER.match(text))
 
 
 def is_mono_font(name: str) -> bool:

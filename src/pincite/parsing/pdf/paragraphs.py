@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from statistics import median
 
 from pincite.parsing.pdf.draft import Draft
 from pincite.parsing.pdf.lines import Line
-from pincite.parsing.pdf.page import union
-import itertools
+from pincite.parsing.pdf.page import BULLETS, is_marker, union
 
 __all__ = ["drafts_of", "ends_sentence", "is_mono"]
 
-_BULLETS = frozenset("•◦▪▫‣●○■□❑❒➢➤⁃∙·\uf0b7\uf0a7\uf0d8") | {"–", "-", "*", "o"}
-_SURE_BULLETS = _BULLETS - {"–", "-", "*", "o", "·"}
+_SURE_BULLETS = BULLETS - {"–", "-", "*", "o", "·"}
 _SYMBOLS = re.compile(r"dingbat|wingding|webding", re.IGNORECASE)
-_NUMBER = re.compile(r"\d{1,3}[.)]$")
 _REFERENCE = re.compile(r"\[[\w+-]{1,8}\]$")
 _ENDS = frozenset(".!?:;…。！？؟۔»”\"'’)")
 
@@ -90,10 +88,10 @@ class _Column:
         if first in _SURE_BULLETS or (len(first) == 1 and _SYMBOLS.search(words[0].font)):
             return first
         opens = current is None or self.starts(i, current) or current.marker != ""
-        if first in _BULLETS:
+        if first in BULLETS:
             gap = words[1].box.x0 - words[0].box.x1
             return first if opens and gap > 0.2 * words[0].size else ""
-        if not _NUMBER.match(first):
+        if not is_marker(first):
             return ""
         before = self._lines[i - 1].text if i else "."
         return first if opens and (i == 0 or self._gap(i) or ends_sentence(before)) else ""
@@ -105,7 +103,9 @@ class _Column:
             return True
         if current.kind == "code":
             return line.box.y1 - before.box.y1 > 3 * line.size
-        if abs(line.size - before.size) > 0.1 * before.size or line.bold != before.bold:
+        if abs(line.size - before.size) > 0.1 * before.size:
+            return True
+        if line.bold != before.bold and line.size <= 1.1 * self._size:
             return True
         if self._gap(i) or _has_leaders(before) or _REFERENCE.match(line.words[0].text):
             return True
@@ -114,7 +114,7 @@ class _Column:
     def _gap(self, i: int) -> bool:
         line, before = self._lines[i], self._lines[i - 1]
         step = line.box.y1 - before.box.y1
-        if line.bold and line.size > 1.1 * self._size:
+        if line.size > 1.1 * self._size:
             return step > 1.7 * line.size or step < -line.size
         usual = self._step
         if not 0.9 * line.size <= usual < 2.2 * line.size:  # the step of text of another size

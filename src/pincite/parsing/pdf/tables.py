@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from statistics import median
 
 from pincite.parsing.pdf.lines import Segment, lines_of, same_line, segments_of
 from pincite.parsing.pdf.page import Box, PdfWord, union
-import itertools
 
 __all__ = ["Table", "aligned_table", "ruled_tables", "tables_between_rules"]
 
@@ -130,8 +130,24 @@ def _is_table(cells: Sequence[Sequence[list[Segment]]]) -> bool:
     columns = len(cells[0])
     if several < 0.6 * len(cells) or several < (2 if columns > 2 else 3):
         return False
+    if _mixes_sizes(cells) or any(map(_is_sign, zip(*cells, strict=True))):
+        return False
     most = 7 if columns == 2 else 9
     return sum(words) / len(words) <= most and _aligned(cells)
+
+
+def _mixes_sizes(cells: Sequence[Sequence[list[Segment]]]) -> bool:
+    """Whether a row is set much larger than most: figures above their captions, no table."""
+    sizes = [
+        max(piece.words[0].size for cell in row for piece in cell) for row in cells if any(row)
+    ]
+    return max(sizes) > 1.6 * median(sizes)
+
+
+def _is_sign(column: Sequence[list[Segment]]) -> bool:
+    """Whether a column is all equals signs: formulas below each other."""
+    texts = [word.text for cell in column for piece in cell for word in piece.words]
+    return bool(texts) and all(text in "=≤≥<>≈∈:=" for text in texts)
 
 
 def _aligned(cells: Sequence[Sequence[list[Segment]]]) -> bool:

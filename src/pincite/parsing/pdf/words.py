@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pincite.parsing.pdf.page import Box, PdfWord, union
-import itertools
 
 __all__ = ["Glyph", "Style", "flattened", "is_bold_font", "words_of"]
 

@@ -22,6 +22,7 @@ _MAX_OUTLINE = 5_000
 _MAX_ANNOTATIONS = 2_000  # of a page
 _FIXED_PITCH = 1  # the flag of a font descriptor
 _FREE_TEXT = 3  # the annotation that is text on the page
+_UNKNOWN_SIZE = 8.0  # points: small, so that the text cannot pass for a heading
 _THIN = 2.5  # points: a filled rectangle not wider than this is a line
 
 PDFIUM_LOCK: Final = threading.RLock()
@@ -309,7 +310,7 @@ def _spread(text: str, box: Box) -> Iterator[PdfWord]:
         x, y = box.x0, box.y0 + i * step
         for word in line:
             wide = len(word) * per_letter
-            yield PdfWord(word, Box(x, y, x + wide, y + step), min(step / 1.2, 12.0))
+            yield PdfWord(word, Box(x, y, x + wide, y + step), min(step / 1.2, _UNKNOWN_SIZE))
             x += wide + per_letter
 
 
