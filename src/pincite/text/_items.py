@@ -74,7 +74,7 @@ def _is_compound(core: str) -> bool:
 
 def _parts(core: str, base: int, *, part: bool) -> Iterator[Item]:
     """The core as a whole, then its pieces: at dots first (foo_bar, baz of foo_bar.baz), then at
-    hyphens and underscores, then at the humps of camelCase."""
+    hyphens and underscores, then at the humps of camelCase. One letter is no part: e.g., U.S."""
     if not _is_compound(core):
         yield from _plain(core, base, part=part)
         return
@@ -82,7 +82,7 @@ def _parts(core: str, base: int, *, part: bool) -> Iterator[Item]:
     pieces = _AT_DOTS if _DOT.search(core) else _AT_HYPHENS
     for match in pieces.finditer(core):
         piece, start = _trim(match.group(), base + match.start())
-        if piece:
+        if len(piece) > 1 or piece.isdecimal():
             yield from _parts(piece, start, part=True)
 
 

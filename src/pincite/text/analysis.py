@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from pincite.text import stopwords
+from pincite.text._folding import casefold
 from pincite.text._items import Item, read_items
 from pincite.text._patterns import CHUNK
 from pincite.text._terms import Accents, TermMaker
 from pincite.text.normalize import align, normalize_text
 from pincite.text.stemming import language_code, stemmer_version
+from pincite.text.stopwords import stop_words_of
 from pincite.text.unicode_table import UNICODE_TABLE_VERSION, UNICODE_VERSION
 
 __all__ = ["ANALYZER_VERSION", "Analyzer", "Token", "default_analyzer"]
@@ -98,20 +99,29 @@ class Analyzer:
                 frequencies[term] = frequencies.get(term, 0) + times
         return frequencies, length
 
-    def query_groups(self, text: str, languages: Iterable[str] = ()) -> tuple[tuple[str, ...], ...]:
+    def query_groups(
+        self, text: str, languages: Iterable[str] = (), *, repeats: bool = False
+    ) -> tuple[tuple[str, ...], ...]:
         """A query's words as groups of synonyms: the word's terms in each of ``languages``.
 
-        Groups are a set in order of appearance. Stop words of the languages are dropped when other
-        terms remain. Without ``languages`` words are not stemmed and English stop words count.
+        Groups stand in order of appearance, each once; with ``repeats`` as often as the query says
+        it. Stop words of the languages are dropped when other terms remain, unless they stand out
+        in capitals (WHO, IT). Without ``languages`` words are not stemmed and English stop words
+        count.
+
+        >>> Analyzer().query_groups("houses of the Häuser", ["en", "de"])
+        (('hous', 'houses'), ('hauser', 'haus'))
         """
         codes = list(dict.fromkeys(language_code(language) for language in languages)) or [""]
-        stops = stopwords.union(codes)
-        groups: dict[tuple[str, ...], bool] = {}
-        for item in _items(text):
-            group = tuple(dict.fromkeys(self._maker.term(item, code) for code in codes))
-            groups[group] = groups.get(group, True) and item.text.lower() in stops
-        kept = [group for group, stop in groups.items() if not stop]
-        return tuple(kept or groups)
+        items = list(_query_items(text))
+        stops = stop_words_of(codes)
+        shouting = text == text.upper()
+        kept = [item for item in items if not _is_stop(item.text, stops, shouting=shouting)]
+        groups = [
+            tuple(dict.fromkeys(self._maker.term(item, code) for code in codes))
+            for item in kept or items
+        ]
+        return tuple(groups if repeats else dict.fromkeys(groups))
 
     def highlights(
         self, text: str, groups: Iterable[Sequence[str]], language: str = ""
@@ -151,7 +161,13 @@ class Analyzer:
         return counts
 
 
-def _items(text: str) -> Iterator[Item]:
+def _is_stop(word: str, stops: frozenset[str], *, shouting: bool) -> bool:
+    if len(word) > 1 and word.isupper() and not shouting:
+        return False
+    return casefold(word).replace("’", "'") in stops
+
+
+def _query_items(text: str) -> Iterator[Item]:
     for chunk in text.split():
         yield from read_items(normalize_text(chunk))
 

@@ -13,16 +13,17 @@ from pincite.errors import InvalidArgument
 
 __all__ = ["STEMMED_LANGUAGES", "language_code", "stem_function", "stemmer_version"]
 
+# English takes Porter's first stemmer: on judged collections it ranks no worse than his second.
 _SNOWBALL: Final = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
+    "en": "porter", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
     "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
     "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
     "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-_BY_NAME: Final = {name: code for code, name in _SNOWBALL.items()}
+_BY_NAME: Final = {name: code for code, name in _SNOWBALL.items()} | {"english": "en"}
 _SAME: Final = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi"}
 
 STEMMED_LANGUAGES: Final[frozenset[str]] = frozenset(
