@@ -42,7 +42,6 @@ class SegmentRecord:
     dead: int
     first_chunk: int
     last_chunk: int
-    languages: tuple[str, ...]
     parts: Mapping[PartKind, PartRecord]
 
     @property

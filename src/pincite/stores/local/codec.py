@@ -31,7 +31,6 @@ __all__ = [
     "clean_text",
     "geometry_bytes",
     "geometry_of",
-    "json_of",
     "key_text",
     "metadata_text",
     "model_of",
@@ -248,8 +247,3 @@ def spec_of(text: str) -> FieldSpec:
             for name, (kind, many, filterable) in json.loads(text).items()
         }
     )
-
-
-def json_of(values: Sequence[str]) -> str:
-    """A list of strings as JSON."""
-    return json.dumps(list(values))

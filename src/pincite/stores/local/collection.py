@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pincite.model.fields import FieldSpec, full_spec
 from pincite.segments.manifest import PartKind, PartRecord, SegmentRecord
 from pincite.stores.local.codec import model_of, spec_of
 
-__all__ = ["CollectionRecord", "find_collection", "read_aliases", "read_segments"]
+__all__ = ["CollectionRecord", "find_collection", "read_aliases", "read_languages", "read_segments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +80,22 @@ def read_segments(connection: sqlite3.Connection, collection: int) -> list[Segme
         record = PartRecord(PartKind(kind), stamp, size, checksum, file)
         parts.setdefault(number, {})[record.kind] = record
     return [
-        SegmentRecord(
-            number, rows, dead, first, last, tuple(json.loads(languages)), parts.get(number, {})
-        )
-        for number, rows, dead, first, last, languages in connection.execute(
-            "SELECT number, rows, dead, first_chunk, last_chunk, languages FROM segments"
+        SegmentRecord(number, rows, dead, first, last, parts.get(number, {}))
+        for number, rows, dead, first, last in connection.execute(
+            "SELECT number, rows, dead, first_chunk, last_chunk FROM segments"
             " WHERE collection = ? ORDER BY number",
             (collection,),
         )
     ]
+
+
+def read_languages(connection: sqlite3.Connection, collection: int) -> list[str]:
+    """The languages of the collection's documents, in order."""
+    rows = connection.execute(
+        "SELECT language FROM languages WHERE collection = ? AND documents > 0 ORDER BY language",
+        (collection,),
+    )
+    return [language for (language,) in rows]
 
 
 def read_aliases(connection: sqlite3.Connection, collection: int) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from pincite.model.hits import Chunk
 from pincite.segments.file import SegmentFile
 from pincite.segments.manifest import PartKind
 from pincite.segments.tombstones import pack_live
-from pincite.stores.local.codec import json_of, model_text, spec_text
+from pincite.stores.local.codec import model_text, spec_text
 from pincite.stores.local.collection import CollectionRecord, find_collection
 from pincite.stores.local.parts import (
     LARGE,
@@ -75,6 +75,10 @@ class Edit:
         for segment, rows in self._find(first, count):
             self._mask(segment)[rows] = False
 
+    def kill_rows(self, segment: Segment, rows: NDArray[np.bool_]) -> None:
+        """Mark the rows of a mask as dead."""
+        self._mask(segment)[rows] = False
+
     def vectors(self, first: int, count: int) -> NDArray[np.float16]:
         """The vectors of those chunks, in the order of their keys."""
         found = [segment.vectors(self.session)[rows] for segment, rows in self._find(first, count)]
@@ -92,23 +96,19 @@ class Edit:
                 PartKind.COLUMNS: columns_part(values, self.record.spec),
             },
             keys=keys,
-            languages={chunk.language for chunk in new.chunks},
         )
 
-    def write_segment(
-        self, parts: Mapping[PartKind, Arrays], *, keys: NDArray[np.int64], languages: Iterable[str]
-    ) -> None:
+    def write_segment(self, parts: Mapping[PartKind, Arrays], *, keys: NDArray[np.int64]) -> None:
         """Write a segment of the given parts."""
         number = next_numbers(self.connection, "segment", 1)
         self.connection.execute(
-            "INSERT INTO segments VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
+            "INSERT INTO segments VALUES (?, ?, ?, 0, ?, ?, ?)",
             (
                 number,
                 self.key,
                 len(keys),
                 int(keys.min()),
                 int(keys.max()),
-                json_of(sorted(languages)),
                 b"",
             ),
         )

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -53,7 +53,8 @@ class Home:
     def session(self, subject: str, collection: str) -> Iterator[Session]:
         """A consistent view of a collection for the time of the block."""
         if not self.database.exists():
-            yield Session(_NOWHERE, self.segments, _empty(subject, collection))
+            with closing(sqlite3.connect(":memory:")) as nowhere:  # never asked anything
+                yield Session(nowhere, self.segments, _empty(subject, collection))
             return
         with self.database.reading() as connection:
             snapshot = self._snapshot(connection, subject, collection)
@@ -92,6 +93,17 @@ class Home:
         with self.database.writing() as connection:
             snapshot = self._snapshot(connection, subject, collection)
             yield Session(connection, self.segments, snapshot)
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process may write here."""
+        return not self.read_only and os.access(self.path, os.W_OK)
+
+    @contextmanager
+    def untrusted(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """A transaction that reads no manifest; to write, for the holder of the lock."""
+        with self.database.writing() if write else self.database.reading() as connection:
+            yield connection
 
     def shrink(self) -> None:
         """Give free space back to the disk, for the holder of the lock."""
@@ -164,10 +176,6 @@ class Home:
         named = {name for (name,) in connection.execute("SELECT file FROM parts WHERE file != ''")}
         files = (entry.name for entry in os.scandir(self.segments) if entry.is_file())
         return {name for name in files if name.endswith((".seg", ".tmp")) and name not in named}
-
-
-_NOWHERE: Final = sqlite3.connect(":memory:", check_same_thread=False)
-"""What a session of an absent store holds; it is never asked anything."""
 
 
 def _empty(subject: str, collection: str) -> Snapshot:

@@ -41,7 +41,6 @@ def merge_segments(edit: Edit, segments: Sequence[Segment]) -> None:
                 PartKind.COLUMNS: merge_columns([s.columns(session) for s in segments], keep),
             },
             keys=keys,
-            languages={code for s in segments for code in s.record.languages},
         )
     for segment in segments:
         edit.drop_segment(segment.record.number)

@@ -12,6 +12,7 @@ import numpy as np
 from pincite.dense.search import normalize_rows
 from pincite.errors import EmbeddingError
 from pincite.stores.checks import check_document
+from pincite.stores.intake import document_language
 from pincite.stores.local.codec import (
     ChunkRow,
     chunk_row,
@@ -21,7 +22,6 @@ from pincite.stores.local.codec import (
     metadata_text,
 )
 from pincite.text.analysis import default_analyzer
-from pincite.text.languages import detect_language
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "prepare", "stored_vectors"]
 
-_SAMPLE: Final = 20_000
 _HALF_MAX: Final = 65_504.0
 
 
@@ -67,7 +66,7 @@ def prepare(document: EmbeddedDocument) -> Prepared:
         document,
         title=clean_text(document.title),
         source=clean_text(document.source),
-        language=document.language or _language(rows),
+        language=document_language(document),
     )
     return Prepared(given, rows, metadata, geometry, _digest(given, rows, metadata, geometry))
 
@@ -84,16 +83,6 @@ def stored_vectors(vectors: NDArray[Any], *, normalized: bool) -> NDArray[np.flo
             "normalized."
         )
     return wide.astype(np.float16)
-
-
-def _language(rows: list[ChunkRow]) -> str:
-    parts, size = [], 0
-    for row in rows:
-        parts.append(row[3])
-        size += len(row[3])
-        if size > _SAMPLE:
-            break
-    return detect_language("\n".join(parts)[:_SAMPLE])
 
 
 def _digest(given: EmbeddedDocument, rows: list[ChunkRow], metadata: str, geometry: bytes) -> bytes:

@@ -54,10 +54,30 @@ CREATE TABLE documents (
     language TEXT NOT NULL,
     metadata TEXT NOT NULL,
     digest BLOB NOT NULL,
+    seal INTEGER NOT NULL DEFAULT 0,
     first_chunk INTEGER NOT NULL,
     chunks INTEGER NOT NULL,
     UNIQUE (collection, document)
 ) STRICT;
+
+CREATE TABLE languages (
+    collection INTEGER NOT NULL,
+    language TEXT NOT NULL,
+    documents INTEGER NOT NULL,
+    PRIMARY KEY (collection, language)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER document_in AFTER INSERT ON documents BEGIN
+    INSERT INTO languages VALUES (new.collection, new.language, 1)
+    ON CONFLICT DO UPDATE SET documents = documents + 1; END;
+CREATE TRIGGER document_out AFTER DELETE ON documents BEGIN
+    UPDATE languages SET documents = documents - 1
+    WHERE collection = old.collection AND language = old.language; END;
+CREATE TRIGGER language_out AFTER UPDATE OF language ON documents BEGIN
+    UPDATE languages SET documents = documents - 1
+    WHERE collection = old.collection AND language = old.language; END;
+CREATE TRIGGER language_in AFTER UPDATE OF language ON documents BEGIN
+    INSERT INTO languages VALUES (new.collection, new.language, 1)
+    ON CONFLICT DO UPDATE SET documents = documents + 1; END;
 
 CREATE TABLE geometry (
     document INTEGER PRIMARY KEY REFERENCES documents (id) ON DELETE CASCADE,
@@ -91,7 +111,6 @@ CREATE TABLE segments (
     dead INTEGER NOT NULL,
     first_chunk INTEGER NOT NULL,
     last_chunk INTEGER NOT NULL,
-    languages TEXT NOT NULL,
     tombstones BLOB NOT NULL
 ) STRICT;
 CREATE INDEX segments_collection ON segments (collection);

@@ -32,6 +32,7 @@ from pincite.stores.local.collection import (
     CollectionRecord,
     find_collection,
     read_aliases,
+    read_languages,
     read_segments,
 )
 from pincite.stores.local.parts import keyword_part, open_part, rebuilt
@@ -152,17 +153,13 @@ class Snapshot:
     collection: CollectionRecord
     segments: tuple[Segment, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    languages: Sequence[str] = ()
     _statistics: list[Statistics] = field(default_factory=list)
 
     @cached_property
     def live(self) -> list[Mask | None]:
         """A mask of live rows per segment, None for all."""
         return [segment.live for segment in self.segments]
-
-    @cached_property
-    def languages(self) -> list[str]:
-        """The languages of the collection's documents."""
-        return sorted({code for s in self.segments for code in s.record.languages})
 
     @property
     def chunks(self) -> int:
@@ -247,7 +244,8 @@ def load_snapshot(
         _segment(connection, record, loaded.get(record.number))
         for record in read_segments(connection, collection.key)
     )
-    return Snapshot(collection, segments, read_aliases(connection, collection.key))
+    aliases = read_aliases(connection, collection.key)
+    return Snapshot(collection, segments, aliases, read_languages(connection, collection.key))
 
 
 def _segment(

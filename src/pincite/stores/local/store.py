@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,13 +20,14 @@ from pincite.stores.local.home import Home
 from pincite.stores.local.reader import LocalReader, attempt
 from pincite.stores.local.snapshot import Session
 from pincite.stores.local.statistics import collection_stats
-from pincite.stores.local.writer import Writer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pincite.model.documents import EmbeddedDocument, ModelIdentity
     from pincite.model.fields import Field
+    from pincite.stores.local.doctor import Finding
+    from pincite.stores.local.writer import Writer
 
 __all__ = ["LocalStore"]
 
@@ -61,12 +63,19 @@ class LocalStore:
         self._home = Home(
             Path(path).absolute(), create=create, read_only=read_only, lock_timeout=lock_timeout
         )
-        self._writer = Writer(self._home, progress)
+        self._progress = progress
 
     @property
     def path(self) -> Path:
         """The store's folder."""
         return self._home.path
+
+    @cached_property
+    def _writer(self) -> Writer:
+        # A process that only searches does not load what writing needs.
+        from pincite.stores.local.writer import Writer
+
+        return Writer(self._home, self._progress)
 
     def setup(self) -> None:
         """Create the store where there is none, and bring an older one up to date."""
@@ -102,6 +111,22 @@ class LocalStore:
         """Write each collection (or the one named) as one segment without deleted rows, and give
         the space back to the disk."""
         self._writer.compact(subject, collection)
+
+    def doctor(self, *, repair: bool = False) -> builtins.list[Finding]:
+        """What is wrong with the store: checksums, and the ids of rows and both legs.
+
+        ``repair`` builds anew what is derived; documents whose vectors are lost lose their content
+        hash, so that the next indexing embeds them again.
+        """
+        from pincite.stores.local.doctor import examine
+
+        return examine(self._home, repair=repair)
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the store, whole, to a folder that is absent or empty; writers wait meanwhile."""
+        from pincite.stores.local.backup import copy_store
+
+        copy_store(self._home, Path(path).absolute())
 
     def list(self, subject: str) -> builtins.list[Collection]:
         """The collections of a subject that hold chunks, in name order."""

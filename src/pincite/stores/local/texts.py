@@ -13,12 +13,16 @@ from pincite.stores.local.codec import chunk_of, value_of
 from pincite.stores.ordering import reading_order
 from pincite.text.analysis import default_analyzer
 
-__all__ = ["chunks_by_key", "columns_values", "document_chunks", "indexed_terms"]
+__all__ = ["chunk_ids", "chunks_by_key", "columns_values", "document_chunks", "indexed_terms"]
 
 _BATCH: Final = 500
 _CHUNKS: Final = (
     "SELECT c.id, d.id, d.metadata, d.document, d.title, d.source, d.language, c.chunk_index,"
     " c.start_char, c.end_char, c.content, c.embed_text, c.context_header, c.extra"
+    " FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN ({})"
+)
+_IDS: Final = (
+    "SELECT c.id, d.document, c.chunk_index"
     " FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN ({})"
 )
 _TEXTS: Final = (
@@ -73,6 +77,12 @@ def indexed_terms(
         for key, embedded, content, language in _rows(connection, _TEXTS, keys)
     }
     return [found.get(key, ({}, 0)) for key in keys]
+
+
+def chunk_ids(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[str, int]]:
+    """Document id and chunk index of each key; ("", 0) for a chunk that is gone."""
+    found = {key: (document, index) for key, document, index in _rows(connection, _IDS, keys)}
+    return [found.get(key, ("", 0)) for key in keys]
 
 
 def _rows(connection: sqlite3.Connection, query: str, keys: Sequence[int]) -> Iterator[Any]:

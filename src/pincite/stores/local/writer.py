@@ -29,6 +29,7 @@ from pincite.stores.local.merging import (
     stale_keyword,
 )
 from pincite.stores.local.prepare import Prepared, prepare, stored_vectors
+from pincite.stores.local.seals import seal
 from pincite.stores.local.texts import chunks_by_key, indexed_terms
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Writer:
             run("DELETE FROM aliases WHERE collection = ? AND alias = ?", (edit.key, new))
             run("INSERT INTO aliases VALUES (?, ?, ?)", (edit.key, old, key))
             run("UPDATE documents SET document = ? WHERE id = ?", (new, key))
+            seal(edit.connection, key)
             _rewrite(edit, first, count)
 
     def set_metadata(
@@ -108,6 +110,7 @@ class Writer:
             edit.connection.execute(
                 "UPDATE documents SET metadata = ?, digest = x'' WHERE id = ?", (text, key)
             )
+            seal(edit.connection, key)
             _rewrite(edit, first, count)
 
     def declare(self, subject: str, collection: str, fields: Mapping[str, Field]) -> None:
@@ -229,6 +232,8 @@ def _find(
     connection: sqlite3.Connection, collection: int | None, name: str
 ) -> tuple[int, str, int, int] | None:
     """Key, id, first chunk and number of chunks of a document."""
+    if collection is None:
+        return None
     found: tuple[int, str, int, int] | None
     found = connection.execute(_FOUND, (collection, name)).fetchone()
     return found
@@ -326,6 +331,7 @@ def _write_rows(edit: Edit, prepared: Prepared) -> int:
         "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         ((first + i, key, *row) for i, row in enumerate(prepared.rows)),
     )
+    seal(edit.connection, key)
     return first
 
 

@@ -1,0 +1,50 @@
+"""A copy of a store that is whole while others write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+from pincite.errors import InvalidArgument, StoreNotFound
+from pincite.stores.local.database import translated
+from pincite.stores.local.home import DATABASE, SEGMENTS, Home
+
+__all__ = ["copy_store"]
+
+
+def copy_store(home: Home, target: Path) -> None:
+    """Copy the store to a folder that is absent or empty.
+
+    The database goes through SQLite's backup, segment files are linked where the file system
+    allows it (they never change) and copied elsewhere. Writers wait meanwhile.
+    """
+    if not home.database.exists():
+        raise StoreNotFound(f"There is no store in {home.path}; nothing to back up.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidArgument(f"{target} is not an empty folder; name another one for the backup.")
+    lock = home.locked() if home.writable else nullcontext()
+    with lock, translated(target):
+        (target / SEGMENTS).mkdir(parents=True, exist_ok=True)
+        for name in _copy_database(home, target / DATABASE):
+            _link(home.segments / name, target / SEGMENTS / name)
+
+
+def _copy_database(home: Home, target: Path) -> list[str]:
+    """The names of the segment files that the copy refers to."""
+    with home.reading() as source, closing(sqlite3.connect(target)) as copy:
+        assert source is not None
+        source.backup(copy)
+        # A folder that is only read needs no WAL.
+        copy.execute("PRAGMA journal_mode = DELETE")
+        rows = copy.execute("SELECT file FROM parts WHERE file != ''").fetchall()
+    return [name for (name,) in rows]
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
