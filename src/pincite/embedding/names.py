@@ -31,6 +31,17 @@ class ModelName:
     model: str
     url: str = ""
 
+    @property
+    def endpoint(self) -> str:
+        """The name under which ``InferenceClient`` serves the model; it parses to this again."""
+        if self.kind == "huggingface":
+            return f"huggingface:{self.model}:local"
+        return ":".join(part for part in (self._scheme, self.model, self.url) if part)
+
+    @property
+    def _scheme(self) -> str:
+        return "" if self.kind == "endpoint" else self.kind
+
 
 def parse_model(text: str) -> ModelName:
     """Read one of ``MODEL_FORMS``; raises ``InvalidArgument`` (a ``ValueError``) listing them."""
