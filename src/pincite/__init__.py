@@ -112,16 +112,22 @@ if TYPE_CHECKING:
         format_where,
         parse_where,
     )
-    from pincite.parsing import (
-        OfficeProcessor,
-        PdfProcessor,
-        TextProcessor,
-        TsvProcessor,
-    )
     from pincite.parsing.backends import (
         LiteParseBackend,
         PdfiumBackend,
         PyMuPDFBackend,
+    )
+    from pincite.parsing.office import (
+        OfficeProcessor,
+    )
+    from pincite.parsing.pdf.processor import (
+        PdfProcessor,
+    )
+    from pincite.parsing.plain import (
+        TextProcessor,
+    )
+    from pincite.parsing.tabular import (
+        TsvProcessor,
     )
     from pincite.stores.ports import (
         ManagedSink,
@@ -318,17 +324,15 @@ _MODULES = {
         "format_where",
         "parse_where",
     ),
-    "pincite.parsing": (
-        "OfficeProcessor",
-        "PdfProcessor",
-        "TextProcessor",
-        "TsvProcessor",
-    ),
     "pincite.parsing.backends": (
         "LiteParseBackend",
         "PdfiumBackend",
         "PyMuPDFBackend",
     ),
+    "pincite.parsing.office": ("OfficeProcessor",),
+    "pincite.parsing.pdf.processor": ("PdfProcessor",),
+    "pincite.parsing.plain": ("TextProcessor",),
+    "pincite.parsing.tabular": ("TsvProcessor",),
     "pincite.stores.ports": (
         "ManagedSink",
         "Sink",
