@@ -43,8 +43,8 @@ def test_demo_answers_from_a_table_of_a_pdf_page(ferry: Ferry) -> None:
     assert 300 < place["x0"] < place["x1"] < 560  # the right-hand column
     assert questions[1]["hits"][0]["document"] == "operations-handbook.pdf"
     assert "eleven hours" in questions[1]["hits"][0]["content"]
-    sources = {hit["document"] for hit in questions[2]["hits"]}
-    assert sources == {"passenger-questions.html", "timetable-and-fares.xlsx"}
+    assert questions[2]["hits"][0]["document"] == "passenger-questions.html"
+    assert "3 euro" in questions[2]["hits"][0]["content"]
     assert ferry.outside() == [".pincite"]
 
 
@@ -251,7 +251,7 @@ def test_help_stays_light() -> None:
     script = (
         "import sys\n"
         "from pincite.cli import main\n"
-        "try: main(['--help'])\n"
+        "try: main(['search', '--help'])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'numpy', 'pydantic', 'anyio', 'rich', 'httpx'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"

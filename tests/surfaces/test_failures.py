@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-import typer
+from click.exceptions import Exit
 
 from pincite.cli.failures import guarded
 from pincite.cli.terminal import OutputClosed
@@ -47,7 +47,7 @@ def test_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("PINCITE_DEBUG", raising=False)
-    with pytest.raises(typer.Exit) as exit_:
+    with pytest.raises(Exit) as exit_:
         raising(error)()
 
     assert exit_.value.exit_code == status
@@ -64,7 +64,7 @@ def test_a_closed_output_is_quiet(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pincite.cli.failures.silence", lambda stream: None)
-    with pytest.raises(typer.Exit) as exit_:
+    with pytest.raises(Exit) as exit_:
         raising(OutputClosed())()
 
     assert exit_.value.exit_code == 141

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from pincite.cli.options import (
-    DEFAULT_STORE,
-    CollectionOption,
-    EmbedderOption,
-    JsonOption,
-    Place,
-    StoreOption,
-    SubjectOption,
-)
+from pincite.cli.failures import guarded
+from pincite.cli.options import Place, place_options
 from pincite.cli.terminal import write_json
 from pincite.errors import InvalidArgument
 
@@ -24,18 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["fields", "parse_fields", "status"]
 
-DeclarationsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NAME=TYPE", help="Types to declare; ,many for lists."),
-]
 
-
+@click.command()
+@place_options
+@guarded
 def status(
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """Show counts, sizes, the model and the kernels in use."""
     from pincite.cli.tables import write_pairs
@@ -79,13 +70,17 @@ def _size(count: int) -> str:
     return f"{count} B"
 
 
+@click.command()
+@click.argument("declarations", metavar="[NAME=TYPE]...", nargs=-1)
+@place_options
+@guarded
 def fields(
-    declarations: DeclarationsArgument = None,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    declarations: tuple[str, ...],
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """List the fields for --where, or declare their types.
 
@@ -95,7 +90,7 @@ def fields(
     from pincite.cli.tables import write_table
     from pincite.model.fields import RESERVED_FIELDS
 
-    declared = parse_fields(declarations or ())
+    declared = parse_fields(declarations)
     with Place(store, collection, subject, embedder).open(create=bool(declared)) as lib:
         if declared:
             lib.declare(declared)

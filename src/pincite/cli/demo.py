@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from pincite.cli.options import CollectionOption, EmbedderOption, JsonOption, Place, SubjectOption
+from pincite.cli.failures import guarded
+from pincite.cli.options import Place, collection_option, common_options
 from pincite.cli.terminal import escape, paint, write, write_json
 
 if TYPE_CHECKING:
@@ -24,21 +25,19 @@ _NEXT = (
     'pincite search "what you want to know"',
 )
 
+
 # Not from PINCITE_STORE: samples must not end up among somebody's own documents.
-DemoStoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store", metavar="URI", help="Keep the index here. [default: a temporary folder]"
-    ),
-]
-
-
+@click.command()
+@click.option("--store", metavar="URI", help="Keep the index here.  [default: a temporary folder]")
+@collection_option("demo")
+@common_options
+@guarded
 def demo(
-    store: DemoStoreOption = None,
-    collection: CollectionOption = "demo",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    store: str | None,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """Index a sample library and ask it three questions, offline."""
     from pincite.cli.indexing import write_report

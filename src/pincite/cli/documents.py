@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from pincite.cli.options import (
-    DEFAULT_STORE,
-    CollectionOption,
-    EmbedderOption,
-    JsonOption,
-    Place,
-    StoreOption,
-    SubjectOption,
-)
+from pincite.cli.failures import guarded
+from pincite.cli.options import Place, place_options
 from pincite.cli.terminal import escape, is_terminal, paint, warn, write, write_json, write_raw
 
 if TYPE_CHECKING:
@@ -23,20 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["get", "list_documents", "rm"]
 
-DocumentArgument = Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document's id.")]
-DocumentsArgument = Annotated[
-    list[str], typer.Argument(metavar="DOCUMENT", help="Ids, as `pincite list` shows them.")
-]
 
-
+@click.command()
+@click.argument("document")
+@click.option("--chunks", is_flag=True, help="Print its chunks instead.")
+@place_options
+@guarded
 def get(
-    document: DocumentArgument,
-    chunks: Annotated[bool, typer.Option("--chunks", help="Print its chunks instead.")] = False,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    document: str,
+    chunks: bool,
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """Print a document's Markdown, or its chunks."""
     from pincite.cli.shapes import chunk_shape, document_shape
@@ -70,12 +63,15 @@ def _write_chunk(chunk: Chunk) -> None:
     write(escape(chunk.content, block=True).rstrip("\n") + "\n")
 
 
+@click.command("list")
+@place_options
+@guarded
 def list_documents(
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """List the documents with their titles, chunks and sources."""
     from pincite.cli.shapes import document_shape
@@ -94,13 +90,17 @@ def list_documents(
     return 0
 
 
+@click.command()
+@click.argument("documents", metavar="DOCUMENT...", nargs=-1, required=True)
+@place_options
+@guarded
 def rm(
-    documents: DocumentsArgument,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    documents: tuple[str, ...],
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """Remove documents from the index; their files stay."""
     with Place(store, collection, subject, embedder).open() as lib:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import ParamSpec
 
-import typer
+from click.exceptions import Exit
 
 from pincite.cli.terminal import OutputClosed, escape, paint, silence, warn
 from pincite.errors import PinciteError
@@ -26,7 +26,7 @@ def guarded(command: Callable[_Args, int]) -> Callable[_Args, None]:
 
     @functools.wraps(command)
     def run(*args: _Args.args, **kwargs: _Args.kwargs) -> None:
-        raise typer.Exit(_status(functools.partial(command, *args, **kwargs)))
+        raise Exit(_status(functools.partial(command, *args, **kwargs)))
 
     return run
 

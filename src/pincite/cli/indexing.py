@@ -6,19 +6,12 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from pincite.cli.options import (
-    DEFAULT_STORE,
-    CollectionOption,
-    EmbedderOption,
-    JsonOption,
-    Place,
-    StoreOption,
-    SubjectOption,
-)
+from pincite.cli.failures import guarded
+from pincite.cli.options import Place, place_options
 from pincite.cli.progress import ProgressBar, ProgressLines
 from pincite.cli.terminal import escape, is_terminal, paint, warn, write, write_json
 from pincite.errors import InvalidArgument
@@ -30,40 +23,40 @@ __all__ = ["index", "merge_reports", "parse_metadata", "write_report"]
 
 _STDIN = "-"
 
-PathsArgument = Annotated[
-    list[str], typer.Argument(metavar="PATH", help="Files and folders; - reads standard input.")
-]
-DocumentOption = Annotated[
-    str | None,
-    typer.Option(metavar="ID", help="The id of the one file given; with - also its name."),
-]
-MetadataOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="Metadata of the documents; also one JSON object."),
-]
 
-
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--backend", metavar="NAME", help="The PDF reader.")
+@click.option("--document", metavar="ID", help="The id of the one file given; with - its name too.")
+@click.option(
+    "--metadata",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Metadata of the documents; repeatable, also one JSON object.",
+)
+@click.option("--language", metavar="CODE", help="Language, such as de.  [default: detected]")
+@click.option("--password", metavar="TEXT", help="Opens encrypted files.")
+@place_options
+@guarded
 def index(
-    paths: PathsArgument,
-    backend: Annotated[str | None, typer.Option(metavar="NAME", help="The PDF reader.")] = None,
-    document: DocumentOption = None,
-    metadata: MetadataOption = None,
-    language: Annotated[
-        str | None,
-        typer.Option(metavar="CODE", help="Language of the text, such as de. [default: detected]"),
-    ] = None,
-    password: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Opens encrypted files.")
-    ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    paths: tuple[str, ...],
+    backend: str | None,
+    document: str | None,
+    metadata: tuple[str, ...],
+    language: str | None,
+    password: str | None,
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
-    """Index files and folders; unchanged ones are left alone."""
+    """Index files and folders; unchanged ones are left alone.
+
+    A PATH - reads one document from standard input.
+    """
     _check_paths(paths, document)
-    values = parse_metadata(metadata or ())
+    values = parse_metadata(metadata)
     progress = ProgressLines() if as_json else ProgressBar()
     reports = []
     with Place(store, collection, subject, embedder).open(create=True) as lib:

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from pincite.library import Library
 
-__all__ = [
-    "DEFAULT_STORE",
-    "CollectionOption",
-    "EmbedderOption",
-    "JsonOption",
-    "Place",
-    "StoreOption",
-    "SubjectOption",
-]
+__all__ = ["DEFAULT_STORE", "Place", "collection_option", "common_options", "place_options"]
 
 DEFAULT_STORE = "local:.pincite"
 
-StoreOption = Annotated[
-    str, typer.Option("--store", envvar="PINCITE_STORE", metavar="URI", help="Where the index is.")
-]
-CollectionOption = Annotated[
-    str, typer.Option("--collection", metavar="NAME", help="The collection in the store.")
-]
-SubjectOption = Annotated[
-    str, typer.Option("--subject", metavar="NAME", help="The owner of the collection.")
-]
-EmbedderOption = Annotated[
-    str | None,
-    typer.Option(
-        "--embedder", metavar="MODEL", help="The embedding model. [default: the collection's]"
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +38,46 @@ class Place:
             embedder=self.embedder,
             create=create,
         )
+
+
+def place_options(command: _Command) -> _Command:
+    """All shared options: ``--store --collection --subject --embedder --json``."""
+    store = click.option(
+        "--store",
+        envvar="PINCITE_STORE",
+        show_envvar=True,
+        metavar="URI",
+        default=DEFAULT_STORE,
+        show_default=True,
+        help="Where the index is.",
+    )
+    return store(collection_option("default")(common_options(command)))
+
+
+def collection_option(default: str) -> Callable[[_Command], _Command]:
+    """``--collection`` with its default."""
+    return click.option(
+        "--collection",
+        metavar="NAME",
+        default=default,
+        show_default=True,
+        help="The collection in the store.",
+    )
+
+
+def common_options(command: _Command) -> _Command:
+    """``--subject --embedder --json``."""
+    subject = click.option(
+        "--subject",
+        metavar="NAME",
+        default="local",
+        show_default=True,
+        help="The owner of the collection.",
+    )
+    embedder = click.option(
+        "--embedder",
+        metavar="MODEL",
+        help="The embedding model.  [default: the collection's]",
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    return subject(embedder(as_json(command)))

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
+import click
 
-from pincite.cli.options import (
-    DEFAULT_STORE,
-    CollectionOption,
-    EmbedderOption,
-    JsonOption,
-    Place,
-    StoreOption,
-    SubjectOption,
-)
+from pincite.cli.failures import guarded
+from pincite.cli.options import Place, place_options
 from pincite.cli.terminal import paint, warn, write, write_json
 
 if TYPE_CHECKING:
@@ -22,36 +15,47 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")]
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILTER", help="Only passages that match, such as 'year >= 2020 and lang = \"en\"'."
-    ),
-]
 
-
+@click.command()
+@click.argument("query", metavar="QUERY...", nargs=-1, required=True)
+@click.option("-k", metavar="N", default=10, show_default=True, help="How many passages.")
+@click.option("--offset", metavar="N", default=0, help="Skip the first N passages.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "keyword", "vector"]),
+    default="hybrid",
+    show_default=True,
+    help="Which legs to search.",
+)
+@click.option(
+    "--where",
+    metavar="FILTER",
+    help="Only passages that match, such as 'year >= 2020 and lang = \"en\"'.",
+)
+@click.option(
+    "--alpha",
+    type=float,
+    metavar="0..1",
+    help="Weight of the vector leg.  [default: the collection's]",
+)
+@click.option("--explain", is_flag=True, help="Show how each leg scored.")
+@click.option("--partial", is_flag=True, help="Answer with a warning when one leg fails.")
+@place_options
+@guarded
 def search(
-    query: QueryArgument,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="How many passages.")] = 10,
-    offset: Annotated[int, typer.Option(metavar="N", help="Skip the first N passages.")] = 0,
-    mode: Annotated[
-        Literal["hybrid", "keyword", "vector"], typer.Option(help="Which legs to search.")
-    ] = "hybrid",
-    where: WhereOption = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(metavar="0..1", help="Weight of the vector leg. [default: the collection's]"),
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each leg scored.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Answer with a warning when one leg fails.")
-    ] = False,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionOption = "default",
-    subject: SubjectOption = "local",
-    embedder: EmbedderOption = None,
-    as_json: JsonOption = False,
+    query: tuple[str, ...],
+    k: int,
+    offset: int,
+    mode: Literal["hybrid", "keyword", "vector"],
+    where: str | None,
+    alpha: float | None,
+    explain: bool,
+    partial: bool,
+    store: str,
+    collection: str,
+    subject: str,
+    embedder: str | None,
+    as_json: bool,
 ) -> int:
     """Find passages, best first, each with its file, page and rectangle."""
     from pincite.cli.passages import write_hit

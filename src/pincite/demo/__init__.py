@@ -13,7 +13,7 @@ QUESTIONS: tuple[str, ...] = (
     "how long does a master rest between two duties?",
     "what does it cost to take a dog across?",
 )
-"""What the demo asks: a cell of a table on a PDF page, a paragraph, a web page and a workbook."""
+"""What the demo asks: a cell of a table on a PDF page, a paragraph of it, a web page."""
 
 
 def library_folder() -> Path:
