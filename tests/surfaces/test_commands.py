@@ -205,10 +205,20 @@ def test_fields_and_status(run: Run, tmp_path: Path) -> None:
     assert status["documents"] == 0
 
 
+def test_a_search_without_a_hit_says_why(run: Run, ferry: Ferry) -> None:
+    nothing = run("search", "zzqqxx", "--mode", "keyword", cwd=ferry.folder)
+    empty = run("search", "wave", "--collection", "other", cwd=ferry.folder)
+
+    assert (nothing.returncode, nothing.stdout) == (empty.returncode, empty.stdout) == (0, "")
+    assert nothing.stderr.startswith("No passage found")
+    assert empty.stderr == "Collection 'other' is empty; `pincite index` fills it.\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["index", "gone.md"],
+        ["index", ""],
         ["index", "-"],
         ["index", "a.md", "b.md", "--document", "x"],
         ["index", "a.md", "--metadata", "year"],

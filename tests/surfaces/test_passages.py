@@ -107,6 +107,15 @@ def test_lines_of_a_paragraph_are_joined_and_structure_is_kept(
     ]
 
 
+def test_headings_that_the_path_shows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    under = Hit(Chunk("# Ship\n\n## Fog\n\nSlowly.\n# End", context_header="Ship > Fog"), 1.0)
+    alone = Hit(Chunk("# Ship", context_header="Ship"), 1.0)
+
+    assert list(marked_lines(under, 80)) == ["Slowly.", "# End"]
+    assert list(marked_lines(alone, 80)) == ["# Ship"]
+
+
 def test_matched_words_are_named_once_with_their_place() -> None:
     content = "Petrel and petrel and wave"
     spans = [(0, 6), (11, 17), (22, 26)]

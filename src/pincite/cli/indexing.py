@@ -90,7 +90,7 @@ def _check_paths(paths: Sequence[str], document: str | None) -> None:
     if document is not None and len(paths) > 1:
         raise InvalidArgument("--document names one file; give one path or leave it out.")
     for path in paths:
-        if path != _STDIN and not Path(path).exists():
+        if path != _STDIN and (not path.strip() or not Path(path).exists()):
             raise InvalidArgument(f"There is no file or folder {path!r}; check the path.")
 
 

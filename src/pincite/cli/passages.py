@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import textwrap
@@ -132,7 +133,11 @@ def marked_lines(hit: Hit, width: int) -> Iterator[str]:
     text = _marked(content, start, end, hit.highlights)
     text = ("\u2026 " if start else "") + text.strip() + (" \u2026" if end < len(content) else "")
     lit = False
-    for paragraph in _paragraphs(text):
+    paragraphs = _paragraphs(text)
+    if hit.chunk.context_header:  # shown above: its own heading lines would say it twice
+        bodies = list(itertools.dropwhile(lambda p: not p or p.startswith("#"), paragraphs))
+        paragraphs = bodies or paragraphs
+    for paragraph in paragraphs:
         for line in textwrap.wrap(paragraph, width, break_on_hyphens=False):
             painted, lit = _painted(line, lit)
             yield painted

@@ -8,7 +8,7 @@ import click
 
 from pincite.cli.failures import guarded
 from pincite.cli.options import Place, place_options
-from pincite.cli.terminal import paint, warn, write, write_json
+from pincite.cli.terminal import escape, paint, warn, write, write_json
 
 if TYPE_CHECKING:
     from pincite.model.hits import Results
@@ -83,17 +83,18 @@ def search(
             return 0
         for hit in results:
             write_hit(lib, hit, explain=explain)
-    _close(results)
+        empty = not results.hits and not lib.stats()["documents"]
+    _close(
+        results, f"Collection {collection!r} is empty; `pincite index` fills it." if empty else ""
+    )
     return 0
 
 
-def _close(results: Results) -> None:
-    from pincite.cli.terminal import escape
-
+def _close(results: Results, empty: str) -> None:
     for warning in results.warnings:
         warn(f"warning: {escape(warning)}")
     if not results.hits:
-        warn("No passage found; try other words, --mode vector, or `pincite list`.")
+        warn(empty or "No passage found; try other words, --mode vector, or `pincite list`.")
         return
     many = "passage" if len(results) == 1 else "passages"
     write(paint(f"{len(results)} {many} in {results.took_ms:.0f} ms", "dim"))
