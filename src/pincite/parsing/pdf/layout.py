@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pincite.model.geometry import WordBoxes
 from pincite.model.layout import MarkdownParseResult
@@ -38,6 +39,9 @@ def build(text: PdfText) -> MarkdownParseResult:
         found = [*_page_drafts(page, kept, code=code), *_turned_drafts(page)]
         _mark_continued(drafts, found)
         drafts += found
+    for before, after in pairwise(drafts):
+        if before.lines and before.text.endswith("-"):
+            _mark_continued([before], [after])
     mark_headings(drafts, text.outline, body_size)
     return _result(text, drafts)
 

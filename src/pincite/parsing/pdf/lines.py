@@ -68,15 +68,21 @@ class Line:
         return _mostly_rtl(self.words)
 
 
-def segments_of(words: Iterable[PdfWord], *, gap: float = 1.0) -> list[Segment]:
-    """Cut at horizontal gaps wider than ``gap`` font sizes."""
+def segments_of(
+    words: Iterable[PdfWord], *, gap: float = 1.0, markers: bool = True
+) -> list[Segment]:
+    """Cut at horizontal gaps wider than ``gap`` font sizes.
+
+    With ``markers`` the marker of a list item stays with a text that stands further away.
+    """
+    widest = max(gap, _MARKER_GAP) if markers else gap
     rows: dict[int, list[list[PdfWord]]] = {}
     every: list[list[PdfWord]] = []
     for word in sorted(words, key=lambda w: (w.box.x0, w.box.y0)):
         bucket = int(word.box.middle // _BUCKET)
         near = (run for b in (bucket - 1, bucket, bucket + 1) for run in rows.get(b, ()))
-        best = min(near, key=lambda run: _distance(run, word, gap), default=None)
-        if best is not None and _distance(best, word, gap) < _FAR:
+        best = min(near, key=lambda run: _distance(run, word, gap, widest), default=None)
+        if best is not None and _distance(best, word, gap, widest) < _FAR:
             best.append(word)
         else:
             best = [word]
@@ -88,11 +94,11 @@ def segments_of(words: Iterable[PdfWord], *, gap: float = 1.0) -> list[Segment]:
 _FAR = 1e9
 
 
-def _distance(run: list[PdfWord], word: PdfWord, gap: float) -> float:
+def _distance(run: list[PdfWord], word: PdfWord, gap: float, after_marker: float) -> float:
     last, alone = run[-1], len(run) == 1
     size = max(last.size, word.size, 1.0)
     space = word.box.x0 - last.box.x1
-    widest = _MARKER_GAP if alone and is_marker(last.text) else gap
+    widest = after_marker if alone and is_marker(last.text) else gap
     if not -0.6 * size <= space <= widest * size or not same_line(last.box, word.box):
         return _FAR
     return abs(space) + abs(last.box.y1 - word.box.y1)

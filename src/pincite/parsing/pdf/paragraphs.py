@@ -59,6 +59,11 @@ def _usual_size(lines: Sequence[Line]) -> float:
     return max(sizes, key=lambda size: sizes[size], default=0.0)
 
 
+def _text_left(item: Draft) -> float:
+    """Where the text of a list item begins, after its marker."""
+    return item.lines[0].words[1].box.x0
+
+
 def _has_leaders(line: Line) -> bool:
     """Whether dots lead to a number at the end: an entry of a table of contents."""
     words = line.words
@@ -109,6 +114,8 @@ class _Column:
             return True
         if self._gap(i) or _has_leaders(before) or _REFERENCE.match(line.words[0].text):
             return True
+        if current.marker and abs(line.box.x0 - _text_left(current)) < 0.5 * line.size:
+            return False  # it hangs under the item's text
         return self._indented(i, current) or self._after_short(i)
 
     def _gap(self, i: int) -> bool:
@@ -126,8 +133,7 @@ class _Column:
         if line.rtl:
             return False
         if current.marker:
-            text_left = current.lines[0].words[1].box.x0
-            return line.box.x0 < text_left - 0.5 * line.size and self._short(i - 1)
+            return line.box.x0 < _text_left(current) - 0.5 * line.size and self._short(i - 1)
         step = line.box.x0 - before.box.x0
         return (
             step > 0.8 * line.size

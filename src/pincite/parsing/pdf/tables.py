@@ -16,6 +16,7 @@ __all__ = ["Table", "aligned_table", "ruled_tables", "tables_between_rules"]
 _NEAR = 3.0  # points: rules closer than this are one
 _MOST_CELLS = 20_000
 _LONG_CELL = 60  # words: a grid of such cells is a page layout
+_LONGEST_CELL = 300
 _CELL_GAP = 0.75  # of the size: a gap that can part two cells
 _REGION_MARGIN = 2.0
 
@@ -52,7 +53,8 @@ def tables_between_rules(segments: Sequence[Segment], rules: Sequence[Box]) -> l
 
 def aligned_table(segments: Sequence[Segment]) -> Table | None:
     """The table that these segments form by their alignment, None when they form none."""
-    pieces = segments_of((word for s in segments for word in s.words), gap=_CELL_GAP)
+    words = [word for segment in segments for word in segment.words]
+    pieces = segments_of(words, gap=_CELL_GAP, markers=False)
     rows = _rows_of(pieces)
     columns = _column_edges(rows)
     if not columns or len(rows) < 2 or _is_code(pieces):
@@ -244,11 +246,19 @@ def _ruled(segments: Sequence[Segment], group: Sequence[Box]) -> Table | None:
     inside = [s for s in segments if _within(s.box, region)]
     upright = [r for r in group if r.width == 0]
     cells: list[list[list[Segment]]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
-    for piece in (p for s in inside for p in _split(s, upright)):
+    pieces = [piece for segment in inside for piece in _split(segment, upright)]
+    if sum(_straddles(piece.box, xs) for piece in pieces) > 0.3 * len(pieces):
+        return None
+    for piece in pieces:
         row = min(max(bisect_right(ys, piece.box.middle) - 1, 0), len(ys) - 2)
         column = min(max(bisect_right(xs, piece.box.x0 + 1) - 1, 0), len(xs) - 2)
         cells[row][column].append(piece)
     return _compact(cells, region)
+
+
+def _straddles(box: Box, xs: Sequence[float]) -> bool:
+    """Whether text runs over a column's edge, as it does over the lines of a drawing."""
+    return any(box.x0 + 2 < x < box.x1 - 2 for x in xs)
 
 
 def _compact(cells: list[list[list[Segment]]], region: Box) -> Table | None:
@@ -259,7 +269,7 @@ def _compact(cells: list[list[list[Segment]]], region: Box) -> Table | None:
     if len(rows) < 2 or len(kept) < 2 or len(filled) < max(0.3 * len(rows) * len(kept), 3):
         return None
     words = [sum(len(piece.words) for piece in cell) for cell in filled]
-    if sum(words) / len(words) > _LONG_CELL:
+    if sum(words) / len(words) > _LONG_CELL or max(words) > _LONGEST_CELL:
         return None
     return Table(region, [[_lines(row[c]) for c in kept] for row in rows])
 

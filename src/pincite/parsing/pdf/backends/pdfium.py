@@ -23,6 +23,7 @@ _MAX_ANNOTATIONS = 2_000  # of a page
 _FIXED_PITCH = 1  # the flag of a font descriptor
 _FREE_TEXT = 3  # the annotation that is text on the page
 _UNKNOWN_SIZE = 8.0  # points: small, so that the text cannot pass for a heading
+_PLACEHOLDERS = frozenset({"", "untitled", "(anonymous)", "anonymous", "(unspecified)"})
 _THIN = 2.5  # points: a filled rectangle not wider than this is a line
 
 PDFIUM_LOCK: Final = threading.RLock()
@@ -106,7 +107,8 @@ def _outline(document: Any) -> list[OutlineEntry]:
 def _metadata(document: Any) -> dict[str, str]:
     found = document.get_metadata_dict(skip_empty=True)
     kept = {"title": found.get("Title", ""), "author": found.get("Author", "")}
-    return {key: value.strip("\0 \t\r\n") for key, value in kept.items() if value.strip("\0 \r\n")}
+    clean = {key: value.strip("\0 \t\r\n") for key, value in kept.items()}
+    return {key: value for key, value in clean.items() if value.lower() not in _PLACEHOLDERS}
 
 
 class _PageReader:
