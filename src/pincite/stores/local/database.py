@@ -7,12 +7,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreLocked, StoreUnavailable
+from pincite.stores.local.durable import sync_folder
 from pincite.stores.local.schema import FORMAT, check_format, create_tables, migrate
 
 __all__ = ["Database", "translated"]
@@ -80,6 +81,22 @@ class Database:
     def exists(self) -> bool:
         """Whether there is a database to read."""
         return self.path.exists()
+
+    def create(self) -> None:
+        """Lay out an empty database, for the holder of the lock; others see it whole or not at
+        all."""
+        draft = self.path.with_name(self.path.name + ".new")
+        with translated(self.path):
+            for stale in (draft, draft.with_name(draft.name + "-journal")):
+                stale.unlink(missing_ok=True)
+            with closing(_connect(draft, "mode=rwc")) as connection:
+                connection.execute("BEGIN")
+                create_tables(connection)
+                connection.execute("COMMIT")
+                connection.execute("PRAGMA journal_mode = WAL")
+            draft.replace(self.path)
+            sync_folder(self.path.parent)
+            sync_folder(self.path.parent.parent)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -181,32 +198,29 @@ class Database:
             return self._writer
 
     def _open_writer(self) -> sqlite3.Connection:
-        connection = _connect(self.path, "mode=rwc")
+        connection = _connect(self.path, "mode=rw")
         try:
+            version = check_format(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-            self._bring_up_to_date(connection)
+            if version != FORMAT:
+                _bring_up_to_date(connection, version)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
-        version = check_format(connection, self.path)
-        if version == FORMAT:
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if version:
-                migrate(connection, version)
-            else:
-                create_tables(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+
+def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        migrate(connection, version)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 _ABANDONED: list[sqlite3.Connection] = []

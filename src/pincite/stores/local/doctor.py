@@ -264,13 +264,13 @@ def _check_ids(session: Session, edit: Edit | None) -> list[Finding]:
     record = session.snapshot.collection
     stored = {key for (key,) in session.connection.execute(_CHUNK_KEYS, (record.key,))}
     seen: set[int] = set()
-    findings = []
+    findings: list[Finding] = []
     # A chunk that was written anew is live in the newest segment only.
     for segment in reversed(session.snapshot.segments):
         try:
             keys = segment.rows(session).chunks[segment.mask]
         except PinciteError:
-            continue  # reported with the parts
+            return findings  # reported with the parts; without it nothing can be said of the rest
         ghosts = [key for key in keys.tolist() if key not in stored or key in seen]
         seen.update(keys.tolist())
         if ghosts:

@@ -16,6 +16,7 @@ from pincite.segments.manifest import PartKind
 from pincite.segments.tombstones import pack_live
 from pincite.stores.local.codec import model_text, spec_text
 from pincite.stores.local.collection import CollectionRecord, find_collection
+from pincite.stores.local.durable import write_file
 from pincite.stores.local.parts import (
     LARGE,
     Arrays,
@@ -25,7 +26,6 @@ from pincite.stores.local.parts import (
     part_file,
     rows_part,
     vectors_part,
-    write_part_file,
 )
 from pincite.stores.local.snapshot import Segment, Session
 from pincite.text.analysis import default_analyzer
@@ -127,7 +127,7 @@ class Edit:
             data = b"".join(pieces)
         else:
             file = part_file(number, kind, self.stamp)
-            write_part_file(self.session.folder, file, pieces)
+            write_file(self.session.folder, file, pieces)
         self.connection.execute(
             "INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)",
             (number, str(kind), self.stamp, size, checksum, file, data),

@@ -74,6 +74,8 @@ class Home:
         """Hold the writer's lock; makes the folder and sweeps at the first time."""
         self._make_ready()
         with translated(self.path), self._lock.held():
+            if not self.database.exists():
+                self.database.create()
             self._sweep()
             try:
                 yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -32,9 +31,7 @@ __all__ = [
     "part_file",
     "rebuilt",
     "rows_part",
-    "sync_folder",
     "vectors_part",
-    "write_part_file",
 ]
 
 LARGE: Final = 4 << 20
@@ -82,34 +79,6 @@ def encode_part(kind: PartKind, arrays: Arrays) -> list[Piece]:
 def part_file(number: int, kind: PartKind, stamp: int) -> str:
     """The name of a part's file: numbers and the kind only."""
     return f"{number}.{stamp}.{kind}.seg"
-
-
-def write_part_file(folder: Path, name: str, pieces: Sequence[Piece]) -> None:
-    """Write a file so that it is there whole or not at all, also after a loss of power."""
-    folder.mkdir(exist_ok=True)
-    draft = folder / f"{name}.tmp"
-    try:
-        with draft.open("wb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(folder / name)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def open_part(

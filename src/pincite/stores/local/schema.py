@@ -142,14 +142,14 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def check_format(connection: sqlite3.Connection, path: Path) -> int:
-    """The format of the database, 0 when it is empty.
+    """The format of the database.
 
-    Raises ``StoreCorrupt`` for another program's database and for a newer format.
+    Raises ``StoreCorrupt`` for an empty database, another program's, and for a newer format.
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == 0 and version == 0 and not _has_tables(connection):
-        return 0
+        raise StoreCorrupt(f"{path} is empty. Restore a backup, or remove it and index again.")
     if application != APPLICATION_ID:
         raise StoreCorrupt(f"{path} is no Pincite store; choose another folder.")
     if version > FORMAT:
