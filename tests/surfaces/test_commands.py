@@ -205,6 +205,15 @@ def test_fields_and_status(run: Run, tmp_path: Path) -> None:
     assert status["documents"] == 0
 
 
+def test_a_long_list_is_cut_to_a_few_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "words.md").write_text("\n".join(f"- word{i}" for i in range(200)), "utf-8")
+    run("index", "words.md", cwd=tmp_path)
+    done = run("search", "word3", "-k", "1", cwd=tmp_path)
+
+    assert done.stdout.splitlines()[8] == "    \u2026"
+    assert len(done.stdout.splitlines()) == 11
+
+
 def test_a_search_without_a_hit_says_why(run: Run, ferry: Ferry) -> None:
     nothing = run("search", "zzqqxx", "--mode", "keyword", cwd=ferry.folder)
     empty = run("search", "wave", "--collection", "other", cwd=ferry.folder)

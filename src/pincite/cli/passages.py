@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["excerpt", "format_rect", "hit_rect", "marked_lines", "matched_words", "write_hit"]
 
 _LENGTH = 420  # characters of an excerpt
+_LINES = 8  # and never more than this many lines of it
 _INDENT = "    "
 # Marks around a highlight while lines are wrapped; ``escape`` lets neither through.
 _ON, _OFF = "\x01", "\x02"
@@ -37,7 +38,8 @@ def write_hit(lib: Library, hit: Hit, *, explain: bool = False, tail: str = "") 
     if chunk.context_header:
         write(_INDENT + paint(escape(chunk.context_header), "dim"))
     width = terminal_width() - len(_INDENT)
-    for line in marked_lines(hit, width):
+    lines = list(marked_lines(hit, width))
+    for line in lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "\u2026"]:
         write(_INDENT + line)
     for line in textwrap.wrap(tail, width, break_on_hyphens=False):
         write(_INDENT + paint(line, "dim"))
