@@ -8,6 +8,7 @@ from pincite.errors import ParseError, UnsupportedFormat
 from pincite.model.layout import MarkdownParseResult
 from pincite.parsing.detection import FORMAT_OF_EXTENSION, detect_format, extension_of
 from pincite.parsing.office import OFFICE_FORMATS, OfficeProcessor
+from pincite.parsing.pdf.backends import check_backend
 from pincite.parsing.pdf.processor import PdfProcessor
 from pincite.parsing.plain import TextProcessor
 from pincite.parsing.tabular import TsvProcessor
@@ -18,6 +19,7 @@ __all__ = [
     "Processor",
     "parse",
     "processor_for",
+    "processor_for_extension",
     "supported_message",
 ]
 
@@ -44,6 +46,7 @@ def parse(
     file, ``ParseError`` for one that is empty, damaged or encrypted, ``InvalidArgument`` for an
     unknown backend and ``MissingExtra`` for one that is not installed.
     """
+    check_backend(backend)
     kind = detect_format(data, filename)
     if not kind:
         raise UnsupportedFormat(supported_message(filename))
@@ -66,6 +69,19 @@ def processor_for(kind: str, *, backend: str = "pdfium", password: str | None = 
     if kind in OFFICE_FORMATS:
         return OfficeProcessor()
     raise UnsupportedFormat(supported_message(kind))
+
+
+def processor_for_extension(
+    filename: str, *, backend: str = "pdfium", password: str | None = None
+) -> Processor:
+    """The processor that the extension of ``filename`` selects, in any case.
+
+    Raises ``UnsupportedFormat`` for an extension that no processor reads.
+    """
+    kind = FORMAT_OF_EXTENSION.get(extension_of(filename))
+    if kind is None:
+        raise UnsupportedFormat(supported_message(filename))
+    return processor_for(kind, backend=backend, password=password)
 
 
 def supported_message(filename: str) -> str:
