@@ -59,6 +59,7 @@ def demo(
             write_json({**shape, "next": list(_NEXT)})
             return 1 if report.failed else 0
         status = write_report(report)
+        write()
         for question in QUESTIONS:
             _answer(lib, question)
         _close(place if store else None)
@@ -79,7 +80,7 @@ def _place(
 def _answer(lib: Library, question: str) -> None:
     from pincite.cli.passages import write_hit
 
-    write("\n" + paint(f"> {question}", "bold"))
+    write(paint(f"> {question}", "bold"))
     for hit in lib.search(question, k=_PASSAGES):
         write_hit(lib, hit, tail=_words_line(lib, hit))
 
