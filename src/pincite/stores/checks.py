@@ -227,6 +227,13 @@ def check_document(document: EmbeddedDocument) -> None:
     """
     if not isinstance(document.document, str) or not document.document:
         raise InvalidArgument("A document needs an id; pass document=.")
+    try:
+        document.document.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"The document id {document.document!r} holds half of a surrogate pair; rename the"
+            " file, or pass an id of whole characters."
+        ) from error
     if not document.chunks:
         raise InvalidArgument(
             f"Document {document.document!r} has no chunks; delete it instead of writing it empty."

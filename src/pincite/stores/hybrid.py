@@ -100,6 +100,7 @@ def leg_hit(
         {leg: LegScore(score, rank, 1.0, score)},
         tuple(highlights),
         spans,
+        leg,
     )
 
 
@@ -155,6 +156,7 @@ def _merge(keyword: dict[Key, _Part], vector: dict[Key, _Part]) -> list[tuple[Hi
             next(iter(present.values())).hit,
             score=score,
             legs={leg: part.score for leg, part in present.items()},
+            retriever="hybrid",
         )
         merged.append((hit, _float32(sum(part.unclipped for part in present.values()))))
     return merged

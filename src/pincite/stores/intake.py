@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from pincite.model.chunks import EmbeddedChunk
     from pincite.model.documents import Geometry, ModelIdentity
 
-__all__ = ["document_language", "gather", "refuse_misfits", "stored_chunks"]
+__all__ = ["document_language", "gather", "plain_metadata", "refuse_misfits", "stored_chunks"]
 
 _SAMPLE = 20_000
 
@@ -68,6 +70,42 @@ def document_language(document: EmbeddedDocument) -> str:
     if document.language:
         return document.language
     return detect_language("\n".join(chunk.content for chunk in document.chunks)[:_SAMPLE])
+
+
+def plain_metadata(metadata: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """A copy of metadata of strings, finite numbers, booleans, None, dates, lists and mappings.
+
+    Tuples become lists. Raises ``InvalidArgument`` naming ``owner`` for any other value.
+    """
+    try:
+        return {_key(name): _plain(value) for name, value in metadata.items()}
+    except (TypeError, RecursionError) as error:
+        raise InvalidArgument(
+            f"The metadata of {owner} cannot be stored ({error}); use strings, finite numbers,"
+            " booleans, dates, lists and mappings of them."
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | date):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float.__float__(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {_key(name): _plain(item) for name, item in value.items()}
+    raise TypeError(f"a value of type {type(value).__name__}: {value!r:.60}")
+
+
+def _key(name: object) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"the key {name!r:.60} is no string")
+    return name
 
 
 def refuse_misfits(document: EmbeddedDocument, spec: FieldSpec) -> None:

@@ -26,7 +26,7 @@ from pincite.model.hits import Chunk, Hit, chunk_id
 from pincite.stores import checks, hybrid
 from pincite.stores._brute import Counted, bm25_scores, vector_rows, vector_scores
 from pincite.stores.aliases import add_alias, drop_aliases, resolve_filter
-from pincite.stores.intake import document_language, stored_chunks
+from pincite.stores.intake import document_language, plain_metadata, stored_chunks
 from pincite.stores.ordering import reading_order, sort_by_field
 from pincite.text.analysis import default_analyzer
 
@@ -190,11 +190,12 @@ class MemoryStore:
         with self._writing:
             state = self._state(subject, collection)
             old = state.named(document)
-            changed = _described(old, copy.deepcopy(dict(metadata)))
+            plain = plain_metadata(metadata, f"document {document!r}")
+            changed = _described(old, plain)
             self._states[subject, collection] = replace(
                 state,
                 documents={**state.documents, old.given.document: changed},
-                spec=extend_spec(state.spec, metadata),
+                spec=extend_spec(state.spec, plain),
             )
 
     def vectors(self, subject: str, collection: str, document: str) -> NDArray[np.float32]:
@@ -380,12 +381,13 @@ def _with_document(
         dimension=dimension,
         stored_dimension=state.dimension,
     )
+    owner = f"document {document.document!r}"
     given = replace(
         document,
         chunks=tuple(document.chunks),
         language=document_language(document),
-        metadata=copy.deepcopy(dict(document.metadata)),
-        chunk_metadata=tuple(copy.deepcopy(dict(own)) for own in document.chunk_metadata),
+        metadata=plain_metadata(document.metadata, owner),
+        chunk_metadata=tuple(plain_metadata(own, owner) for own in document.chunk_metadata),
         geometry=copy.deepcopy(document.geometry),
     )
     spec = state.spec

@@ -15,6 +15,7 @@ import pytest
 pytest.register_assert_rewrite(
     "pincite.testing.filter_contract",
     "pincite.testing.leg_contract",
+    "pincite.testing.managed_contract",
     "pincite.testing.samples",
     "pincite.testing.sink",
     "pincite.testing.stateful",

@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any
 
 import anyio
+import numpy as np
 import pytest
 
 from pincite.errors import InvalidQueryError
 from pincite.model.chunks import ChunkResult, EmbeddedChunk
+from pincite.model.documents import EmbeddedDocument, Geometry, ModelIdentity
 from pincite.model.filters import DeclaredFilter
 from pincite.model.hits import Hit
 from pincite.stores.ports import VectorStore
@@ -20,11 +22,13 @@ from pincite.testing.filter_cases import FIELDS, ROWS
 __all__ = [
     "METHODS",
     "call",
+    "contents",
     "minerals",
     "predicate",
     "refused",
     "together",
     "typed_rows",
+    "whole",
     "COLLECTION",
     "ENDPOINT",
     "SUBJECT",
@@ -193,3 +197,29 @@ async def together(work: Callable[[int], Coroutine[Any, Any, None]], count: int)
     async with anyio.create_task_group() as group:
         for place in range(count):
             group.start_soon(work, place)
+
+
+async def contents(port: VectorStore) -> list[str]:
+    """What is stored, sorted."""
+    return sorted(chunk.content for chunk in await port.fetch(COLLECTION, limit=100))
+
+
+def whole(
+    name: str,
+    *texts: str,
+    model: ModelIdentity | None = None,
+    metadata: dict[str, Any] | None = None,
+    geometry: Geometry | None = None,
+) -> EmbeddedDocument:
+    """A document as a stage hands it over."""
+    chunks: Sequence[ChunkResult] = [passage.chunk for passage in passages(texts)]
+    return EmbeddedDocument(
+        document=name,
+        title=name,
+        chunks=chunks,
+        vectors=np.array([embed(text) for text in texts], dtype=np.float32),
+        endpoint=ENDPOINT,
+        model=model,
+        metadata=metadata or {},
+        geometry=geometry,
+    )

@@ -37,6 +37,7 @@ def test_a_leg_hit_tells_its_score_and_its_place():
     assert (hit.rank, hit.score) == (1, 2.5)
     assert (leg.raw, leg.rank, leg.weight, leg.contribution) == (2.5, 1, 1.0, 2.5)
     assert (hit.highlights, hit.spans) == (((0, 4),), ((10, 14),))
+    assert hit.retriever == "keyword"
 
 
 def test_the_default_gives_the_vector_side_three_tenths():
@@ -63,6 +64,7 @@ def test_a_hit_of_both_legs_keeps_both_and_the_keyword_highlights():
     assert set(found["a"].legs) == {"keyword", "vector"}
     assert (found["a"].legs["keyword"].rank, found["a"].legs["vector"].rank) == (1, 3)
     assert found["a"].highlights == ((0, 4),)
+    assert {hit.retriever for hit in found.values()} == {"hybrid"}
     assert set(found["d"].legs) == {"vector"}
     assert set(found["b"].legs) == {"keyword"}
 
