@@ -17,7 +17,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/docs
