@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[3] / "docs" / "stores.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
 
 
 def test_the_page_has_code():
