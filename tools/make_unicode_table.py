@@ -185,7 +185,8 @@ def block(name: str, kind: str, maker: str, text: str) -> str:
     return f'\n{name}: Final[{kind}] = {maker}("""\n{body}\n""")\n'
 
 
-def main() -> None:
+def render() -> str:
+    """The module's text for this interpreter's Unicode version."""
     pairs = "tuple[int, ...]"
     seconds = composing_seconds()
     case_runs, case_others = case_rows()
@@ -213,7 +214,11 @@ def main() -> None:
         "\n# Marks that writers leave out: they are dropped from terms.",
         block("OPTIONAL_MARKS", pairs, "_ranges", ranges(lambda c: c in optional)),
     ]
-    TARGET.write_text("".join(parts), encoding="utf-8")
+    return "".join(parts)
+
+
+def main() -> None:
+    TARGET.write_text(render(), encoding="utf-8")
 
 
 if __name__ == "__main__":

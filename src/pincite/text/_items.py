@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from pincite.text._patterns import CAMEL, CONNECTOR, items, leading_marks, unknown
 
-__all__ = ["Item", "Kind", "read_items"]
+__all__ = ["Item", "Kind", "is_plain", "read_items"]
 
 Kind = Literal["word", "name", "bigram"]
 
@@ -37,6 +37,14 @@ def read_items(chunk: str) -> Iterator[Item]:
             yield from _bigrams(match["run"], match.start())
         else:
             yield from _word(match["core"], match["tail"] or "", match.start())
+
+
+def is_plain(chunk: str) -> bool:
+    """Whether the chunk is one ASCII word without humps, so that it is its only item."""
+    if not (chunk.isascii() and chunk.isalnum()):
+        return False
+    rest = chunk[1:]
+    return rest == rest.lower() or (chunk.isalpha() and chunk.isupper())
 
 
 def _bigrams(run: str, base: int) -> Iterator[Item]:

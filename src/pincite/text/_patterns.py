@@ -13,7 +13,8 @@ __all__ = ["CAMEL", "CHUNK", "CONNECTOR", "items", "leading_marks", "unknown"]
 
 # No token crosses white space, so a text is read chunk by chunk and each chunk only once.
 CHUNK: Final = re.compile(r"\S+")
-CONNECTOR: Final = re.compile("[-.@&·\u2010]")
+_CONNECTORS: Final = "-.@&·\u2010"
+CONNECTOR: Final = re.compile(f"[{_CONNECTORS}]")
 CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z][a-z])")
 
 
@@ -42,8 +43,8 @@ def _unicode_items() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def leading_marks() -> re.Pattern[str]:
-    """Combining marks without a letter before them."""
-    return re.compile(f"[{character_class(table.MARKS)}]*")
+    """Combining marks without a letter before them, and connectors of such marks."""
+    return re.compile(f"[{_CONNECTORS}{character_class(table.MARKS)}]*")
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,10 @@ __all__ = ["Accents", "TermMaker"]
 
 Accents = Literal["fold", "keep"]
 
+# Stemmers read the accents of their language, so accents are folded after them; but English words
+# have none, and résumé must meet resume before the stemmer cuts one of them.
+_FOLDED_FIRST: Final = frozenset({"en"})
+
 # A longer word (a hash, base64, noise) is known by its first characters.
 _LONGEST: Final = 256
 _CACHED_WORDS: Final = 400_000
@@ -30,20 +34,26 @@ class TermMaker:
 
     def term(self, item: Item, code: str) -> str:
         """The term of an item in a language; never empty."""
-        if item.kind != "word":
-            code = ""
+        if item.kind == "bigram":
+            return item.text  # these scripts have neither case nor accents
+        return self.word_term(item.text, code if item.kind == "word" else "")
+
+    def word_term(self, word: str, code: str) -> str:
+        """The term of a word as written."""
         known = self._known.setdefault(code, {})
-        term = known.get(item.text)
+        term = known.get(word)
         if term is None:
-            term = self._make(item.text[:_LONGEST], code)
+            term = self._make(word[:_LONGEST], code)
             if len(known) >= _CACHED_WORDS:
                 known.clear()
-            if len(item.text) <= _LONGEST:
-                known[item.text] = term
+            if len(word) <= _LONGEST:
+                known[word] = term
         return term
 
     def _make(self, text: str, code: str) -> str:
         folded = casefold(text.translate(_PLAIN))
+        if self.accents == "fold" and code in _FOLDED_FIRST:
+            folded = fold_accents(folded) or folded
         stem = stem_function(code)
         if stem is not None:
             folded = stem(folded) or folded

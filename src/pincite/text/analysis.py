@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
 from pincite.text._folding import casefold
-from pincite.text._items import Item, read_items
+from pincite.text._items import Item, is_plain, read_items
 from pincite.text._patterns import CHUNK
 from pincite.text._terms import Accents, TermMaker
 from pincite.text.normalize import align, normalize_text
@@ -24,6 +24,7 @@ from pincite.text.unicode_table import UNICODE_TABLE_VERSION, UNICODE_VERSION
 __all__ = ["ANALYZER_VERSION", "Analyzer", "Token", "default_analyzer"]
 
 ANALYZER_VERSION: Final = 1
+_PUNCTUATION: Final = ".,;:!?()[]{}<>\"'`*/=-"
 _CACHED_LENGTH: Final = 64
 _CACHED_CHUNKS: Final = 400_000
 
@@ -109,8 +110,8 @@ class Analyzer:
         in capitals (WHO, IT). Without ``languages`` words are not stemmed and English stop words
         count.
 
-        >>> Analyzer().query_groups("houses of the Häuser", ["en", "de"])
-        (('hous', 'houses'), ('hauser', 'haus'))
+        >>> Analyzer().query_groups("running of the Häuser", ["en", "de"])
+        (('run', 'running'), ('hauser', 'haus'))
         """
         codes = list(dict.fromkeys(language_code(language) for language in languages)) or [""]
         items = list(_query_items(text))
@@ -152,11 +153,13 @@ class Analyzer:
             yield Token(self._maker.term(item, code), start, end, item.part)
 
     def _count(self, chunk: str, code: str, known: dict[str, _Counts]) -> _Counts:
-        items = list(read_items(normalize_text(chunk)))
-        counts = (
-            tuple(self._maker.term(item, code) for item in items),
-            sum(not item.part for item in items),
-        )
+        word = chunk.strip(_PUNCTUATION)
+        if is_plain(word):
+            counts: _Counts = (self._maker.word_term(word, code),), 1
+        else:
+            items = list(read_items(normalize_text(chunk)))
+            terms = tuple(self._maker.term(item, code) for item in items)
+            counts = terms, sum(not item.part for item in items)
         _remember(known, chunk, counts)
         return counts
 

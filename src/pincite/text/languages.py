@@ -39,7 +39,7 @@ _DENSE: Final = {"zh": 3, "ja": 3, "ko": 2, "th": 2, "lo": 2, "km": 2, "my": 2}
 
 # Letters that few languages of the script write; each occurrence counts like part of a word.
 _LETTERS: Final = {
-    "ß": "de", "ä": "de fi sv et sk", "ö": "de fi sv hu tr et is", "ü": "de hu tr et es",
+    "ä": "de fi sv et sk", "ö": "de fi sv hu tr et is", "ü": "de hu tr et es",
     "å": "sv da no", "æ": "da no is", "ø": "da no", "ñ": "es gl eu", "¿": "es", "ã": "pt vi",
     "õ": "pt et vi", "ç": "fr pt tr ca sq", "œ": "fr", "è": "fr it ca", "ê": "fr pt vi af",
     "ù": "fr it", "ò": "it ca vi", "ì": "it vi", "ł": "pl", "ż": "pl", "ś": "pl", "ź": "pl",
@@ -135,6 +135,6 @@ def _scores(words: Iterable[str], sample: str) -> dict[str, float]:
 def _known_words() -> dict[str, tuple[str, ...]]:
     languages: dict[str, list[str]] = {}
     for code in sorted({*stopped_languages(), *MARKERS}):
-        for word in stop_words(code).union(MARKERS.get(code, "").split()):
+        for word in stop_words(code).union(casefold(MARKERS.get(code, "")).split()):
             languages.setdefault(word, []).append(code)
     return {word: tuple(codes) for word, codes in languages.items()}

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from pincite.text._folding import casefold
+
 __all__ = ["STOPWORDS", "stop_words", "stop_words_of", "stopped_languages"]
 
 _LISTS: Final = {
@@ -263,7 +265,7 @@ def stopped_languages() -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
     """The casefolded stop words of a code, "" as English; empty when there is no list."""
-    return frozenset(_LISTS.get(language or "en", "").split())
+    return frozenset(casefold(_LISTS.get(language or "en", "")).split())
 
 
 def stop_words_of(languages: Iterable[str]) -> frozenset[str]:
