@@ -51,12 +51,14 @@ if TYPE_CHECKING:
         Indexer,
         parse_and_chunk,
     )
-    from pincite.library import (
+    from pincite.library.aio import (
         AsyncLibrary,
-        Library,
         open_async,
     )
-    from pincite.library import open_library as open
+    from pincite.library.core import (
+        Library,
+    )
+    from pincite.library.opening import open_library as open
     from pincite.model.chunks import (
         ChunkResult,
         EmbeddedChunk,
@@ -266,11 +268,11 @@ _MODULES = {
         "Indexer",
         "parse_and_chunk",
     ),
-    "pincite.library": (
+    "pincite.library.aio": (
         "AsyncLibrary",
-        "Library",
         "open_async",
     ),
+    "pincite.library.core": ("Library",),
     "pincite.model.chunks": (
         "ChunkResult",
         "EmbeddedChunk",
@@ -347,7 +349,7 @@ _MODULES = {
     "pincite.text.stopwords": ("STOPWORDS",),
 }
 _PLACES = {name: (module, name) for module, names in _MODULES.items() for name in names}
-_PLACES["open"] = ("pincite.library", "open_library")
+_PLACES["open"] = ("pincite.library.opening", "open_library")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from pincite.cli.options import Place, collection_option, common_options
 from pincite.cli.terminal import escape, paint, write, write_json
 
 if TYPE_CHECKING:
-    from pincite.library import Library
+    from pincite.library.core import Library
     from pincite.model.hits import Hit
 
 __all__ = ["demo"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from pincite.library import Library
+    from pincite.library.core import Library
 
 __all__ = ["DEFAULT_STORE", "Place", "collection_option", "common_options", "place_options"]
 
@@ -29,7 +29,7 @@ class Place:
 
     def open(self, *, create: bool = False) -> Library:
         """The library at this place; without ``create`` a missing store is an error."""
-        from pincite.library import open_library
+        from pincite.library.opening import open_library
 
         return open_library(
             self.store,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pincite.cli.terminal import escape, has_colour, paint, terminal_width, write
 
 if TYPE_CHECKING:
-    from pincite.library import Library
+    from pincite.library.core import Library
     from pincite.model.geometry import BboxRect
     from pincite.model.hits import Hit, Span
 

@@ -74,7 +74,7 @@ class Pipeline:
             return None
         return EmbeddedDocument(
             document=file.document,
-            title=options.title or file_name(file.filename),
+            title=options.title or parsed.metadata.get("title") or file_name(file.filename),
             chunks=chunks,
             vectors=self.embed([chunk.indexed_text for chunk in chunks]),
             endpoint=self.endpoint,

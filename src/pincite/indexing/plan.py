@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,16 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One source, its document id and what will be done; ``reason`` explains a skip or failure."""
+    """One source, its document id and what will be done; ``reason`` explains a skip or failure.
+
+    ``named`` says that the caller gave this very file, not a folder around it.
+    """
 
     action: Action
     path: Path
     document: str = ""
     reason: str = ""
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def make_plan(
             steps.append(Step(Action.FAIL, file, reason=str(error)))
             continue
         steps.append(_step(file, name, infos.get(name), fingerprint, metadata))
-    return Plan(tuple(steps))
+    named = path.is_file()
+    return Plan(tuple(replace(step, named=named) for step in steps))
 
 
 def _step(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pincite.errors import PinciteError
+from pincite.errors import PinciteError, UnsupportedFormat
 from pincite.indexing.originals import Originals
 from pincite.indexing.pipeline import FileInput, Pipeline, SourceOptions
 from pincite.indexing.plan import Action, Plan, Step
@@ -77,6 +77,10 @@ class Run:
     def _compute(self, step: Step) -> None:
         try:
             document = self.pipeline.run(self._input(step))
+        except UnsupportedFormat as error:
+            # A folder may hold anything; a file that was named must be read.
+            where = self._failed if step.named else self._skipped
+            where.append(Failure(str(step.path), str(error)))
         except PinciteError as error:
             self._failed.append(Failure(str(step.path), str(error)))
         except OSError as error:

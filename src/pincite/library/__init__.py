@@ -1,7 +1,4 @@
-"""One collection of documents: add, search, locate, remove."""
+"""One collection of documents: add, search, locate, remove.
 
-from pincite.library.aio import AsyncLibrary, open_async
-from pincite.library.core import Library
-from pincite.library.opening import open_library
-
-__all__ = ["AsyncLibrary", "Library", "open_async", "open_library"]
+``core.Library`` is made by ``opening.open_library``; ``aio.AsyncLibrary`` by ``aio.open_async``.
+"""

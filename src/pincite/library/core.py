@@ -227,7 +227,9 @@ class Library:
 
     def _pipeline(self, backend: str | None, chunker: Chunker | None) -> Pipeline:
         from pincite.indexing.pipeline import Pipeline
+        from pincite.parsing.backends import backend_named
 
+        backend_named(backend or "pdfium")  # an unknown name is refused before any work
         model = self._embedding()
         return Pipeline(
             chunker=chunker or model.chunker(),

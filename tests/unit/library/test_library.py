@@ -61,8 +61,8 @@ def test_a_folder_is_indexed_and_every_file_accounted_for(open_lib: Open, papers
     report = open_lib().add(papers, progress=seen.append)
 
     assert report.added == ("ferry.md", "deep/tides.txt")
-    assert [(Path(f.source).name, f.reason) for f in report.skipped] == [("blank.txt", "no text")]
-    assert {Path(f.source).name for f in report.failed} == {"broken.pdf", "blob.bin"}
+    assert {Path(f.source).name for f in report.skipped} == {"blank.txt", "blob.bin"}
+    assert {Path(f.source).name for f in report.failed} == {"broken.pdf"}
     assert all(f.reason for f in report.failed)
     assert [p.done for p in seen] == [1, 2, 3, 4, 5]
     assert {p.total for p in seen} == {5}
@@ -137,6 +137,20 @@ def test_bytes_get_the_hash_of_their_content_or_the_id_given(open_lib: Open) -> 
     assert library.add(b"Newer words.", filename="a.txt", document="mine").updated == ("mine",)
     assert library.add(b"Newer words.", filename="a.txt", document="mine").unchanged == ("mine",)
     assert library.get("mine").title == "a.txt"
+
+
+def test_a_file_that_was_named_must_be_of_a_known_kind(open_lib: Open, papers: Path) -> None:
+    report = open_lib().add(papers / "blob.bin")
+
+    assert [Path(f.source).name for f in report.failed] == ["blob.bin"]
+
+
+def test_an_unknown_backend_is_refused_before_any_work(open_lib: Open, papers: Path) -> None:
+    library = open_lib()
+
+    with pytest.raises(InvalidArgument, match="pdfium"):
+        library.add(papers, backend="acrobat")
+    assert library.documents() == []
 
 
 @pytest.mark.parametrize(
