@@ -39,7 +39,7 @@ class HttpModel:
     ) -> None:
         self.endpoint = endpoint
         self._sleep = sleep
-        self._client: RunVar[httpx.AsyncClient] | None = None
+        self._client: RunVar[httpx.AsyncClient | None] | None = None
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text, shape (n, dimension); (0, 0) without texts."""
@@ -58,7 +58,7 @@ class HttpModel:
         """Close the connections of the running event loop; a later call opens new ones."""
         client = self._client.get(None) if self._client else None
         if self._client and client:
-            self._client.set(None)  # type: ignore[arg-type]
+            self._client.set(None)
             await client.aclose()
 
     @property
@@ -69,7 +69,7 @@ class HttpModel:
         answer = await self._post({"model": self.endpoint.model, "input": texts})
         try:
             rows = _rows(self.endpoint.kind, answer)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise EmbeddingError(
                 f"{self._label} answered without embeddings; check that kind = "
                 f"{self.endpoint.kind!r} is right for it."

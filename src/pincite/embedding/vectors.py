@@ -19,7 +19,7 @@ _ADVICE = "check the endpoint and its model"
 
 
 def check_vectors(vectors: Vectors, count: int) -> NDArray[np.float32]:
-    """The vectors as a float32 array of shape (count, dimension).
+    """The vectors as a float32 array of shape (count, dimension); (0, 0) for [].
 
     Raises ``EmbeddingError`` when there are not ``count`` of them, or when they are empty, differ
     in length or hold a value that is not a finite float32.
@@ -35,7 +35,11 @@ def check_vectors(vectors: Vectors, count: int) -> NDArray[np.float32]:
             array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise EmbeddingError(_unreadable(vectors)) from error
-    if array.ndim != 2 or (count and array.shape[1] == 0):
+    if count == 0:
+        return array.reshape(0, array.shape[1] if array.ndim == 2 else 0)
+    if array.ndim != 2:
+        raise EmbeddingError(_unreadable(vectors))
+    if array.shape[1] == 0:
         raise EmbeddingError(f"The embedding endpoint returned empty vectors; {_ADVICE}.")
     if not np.isfinite(array).all():
         raise EmbeddingError(
