@@ -6,20 +6,22 @@ caller's thread, or two awaits), and hands both lists to ``fuse_hits``.
 
 from __future__ import annotations
 
-import struct
 import sys
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from pincite.fusion import distribution_scores
 from pincite.model.hits import Chunk, Hit, LegScore, Span
 
 __all__ = [
     "DEFAULT_ALPHA",
+    "Fused",
     "LegPlan",
     "depth_warning",
     "fuse_hits",
+    "fuse_scored",
     "leg_depth",
     "leg_hit",
     "plan",
@@ -31,7 +33,7 @@ DEFAULT_ALPHA: Final = 0.3
 
 _MIN_DEPTH = 100
 
-Key = tuple[str, str]
+K = TypeVar("K", str, tuple[str, str])
 
 
 class LegPlan(NamedTuple):
@@ -43,10 +45,13 @@ class LegPlan(NamedTuple):
     vector: bool
 
 
-class _Part(NamedTuple):
-    hit: Hit
-    score: LegScore
-    unclipped: float
+class Fused(NamedTuple, Generic[K]):
+    """A key with its fused score, its rank from 1, and its part on each leg."""
+
+    key: K
+    score: float
+    rank: int
+    legs: dict[str, LegScore]
 
 
 def leg_depth(k: int) -> int:
@@ -119,54 +124,107 @@ def fuse_hits(
     result only. Equal scores are ordered by chunk id. When one leg alone has a say, its order
     stands as it is. Hits past ``leg_depth(limit)`` are left out: see ``depth_warning``.
     """
+    hits = {_key(hit): hit for leg in (vector, keyword) for hit in reversed(leg)}
+    fused = fuse_scored(
+        [(_key(hit), hit.score) for hit in keyword],
+        [(_key(hit), hit.score) for hit in vector],
+        alpha=alpha,
+        limit=limit,
+        offset=offset,
+    )
+    # The keyword hit overwrote the vector hit above, so that its highlights stay.
+    return [
+        replace(hits[key], score=score, rank=rank, legs=legs, retriever="hybrid")
+        for key, score, rank, legs in fused
+    ]
+
+
+def fuse_scored(
+    keyword: Sequence[tuple[K, float]],
+    vector: Sequence[tuple[K, float]],
+    *,
+    alpha: float | None,
+    limit: int,
+    offset: int = 0,
+) -> list[Fused[K]]:
+    """``fuse_hits`` on keys and scores, for stores that read rows only of what is returned.
+
+    Keys are chunk ids, or tuples that begin with them: their order breaks ties.
+    """
     weight = DEFAULT_ALPHA if alpha is None else float(alpha)
-    found, near = _weigh(keyword, 1.0 - weight), _weigh(vector, weight)
-    ranked = _merge(found, near)
-    if found and near:
-        ranked.sort(key=_order)
-    stop = min(offset + limit, leg_depth(limit))
-    page = ranked[offset:stop]
-    return [replace(hit, rank=offset + i) for i, (hit, _) in enumerate(page, start=1)]
+    legs = {"keyword": _weigh(keyword, 1.0 - weight), "vector": _weigh(vector, weight)}
+    ranked = _ranked(*legs.values())
+    page = ranked[offset : min(offset + limit, leg_depth(limit))]
+    return [
+        Fused(key, score, rank, _leg_scores(key, legs))
+        for rank, (score, key) in enumerate(page, offset + 1)
+    ]
 
 
-def _weigh(hits: Sequence[Hit], weight: float) -> dict[Key, _Part]:
-    """One leg's hits by chunk, at their best rank, with their share of the fused score."""
+class _Leg(NamedTuple, Generic[K]):
+    """One leg: its weight, and its keys (place below, best rank, score) with their weighted shares.
+
+    ``exact`` are the shares before clipping: the same list where nothing was clipped.
+    """
+
+    weight: float
+    places: dict[K, tuple[int, int, float]]
+    shares: list[float]
+    exact: list[float]
+
+
+def _weigh(scored: Sequence[tuple[K, float]], weight: float) -> _Leg[K]:
+    places: dict[K, tuple[int, int, float]] = {}
     if weight <= 0.0:
-        return {}
-    first: dict[Key, tuple[int, Hit]] = {}
-    for rank, hit in enumerate(hits, start=1):
-        first.setdefault((hit.chunk.collection, hit.chunk.id), (rank, hit))
-    raw = [hit.score for _, hit in first.values()]
-    shares = zip(distribution_scores(raw), distribution_scores(raw, clip=False), strict=True)
-    return {
-        key: _Part(hit, LegScore(hit.score, rank, weight, weight * share), weight * unclipped)
-        for (key, (rank, hit)), (share, unclipped) in zip(first.items(), shares, strict=True)
-    }
+        return _Leg(weight, places, [], [])
+    for rank, (key, score) in enumerate(scored, start=1):
+        if key not in places:
+            places[key] = (len(places), rank, score)
+    raw = distribution_scores([score for _, _, score in places.values()], clip=False)
+    exact = [weight * share for share in raw]
+    if not raw or (min(raw) >= 0.0 and max(raw) <= 1.0):
+        return _Leg(weight, places, exact, exact)
+    return _Leg(weight, places, [weight * min(1.0, max(0.0, share)) for share in raw], exact)
 
 
-def _merge(keyword: dict[Key, _Part], vector: dict[Key, _Part]) -> list[tuple[Hit, float]]:
-    """The union, keyword hits first, each with the score that decides where clipping ties."""
-    merged = []
-    for key in [*keyword, *(key for key in vector if key not in keyword)]:
-        parts = {"keyword": keyword.get(key), "vector": vector.get(key)}
-        present = {leg: part for leg, part in parts.items() if part is not None}
-        score = _float32(sum(part.score.contribution for part in present.values()))
-        # The keyword hit comes first, so that its highlights stay.
-        hit = replace(
-            next(iter(present.values())).hit,
-            score=score,
-            legs={leg: part.score for leg, part in present.items()},
-            retriever="hybrid",
-        )
-        merged.append((hit, _float32(sum(part.unclipped for part in present.values()))))
-    return merged
+def _ranked(keyword: _Leg[K], vector: _Leg[K]) -> list[tuple[float, K]]:
+    """The union with its fused scores, best first."""
+    scores = _sums(keyword.places, keyword.shares, vector.places, vector.shares)
+    pairs = zip(_float32(scores.values()), scores, strict=True)
+    if not keyword.places or not vector.places:
+        return list(pairs)
+    if keyword.shares is keyword.exact and vector.shares is vector.exact:
+        return sorted(pairs, key=_descending)
+    # Clipping made some equal: their exact sums tell which leads.
+    exact = _sums(keyword.places, keyword.exact, vector.places, vector.exact)
+    return sorted(pairs, key=lambda pair: (-pair[0], -exact[pair[1]], pair[1]))
 
 
-def _order(ranked: tuple[Hit, float]) -> tuple[float, float, str, str]:
-    hit, unclipped = ranked
-    return (-hit.score, -unclipped, hit.chunk.id, hit.chunk.collection)
+def _descending(pair: tuple[float, K]) -> tuple[float, K]:
+    return (-pair[0], pair[1])
 
 
-def _float32(value: float) -> float:
-    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
-    return rounded
+def _sums(
+    one: Iterable[K], ones: Iterable[float], two: Iterable[K], twos: Iterable[float]
+) -> dict[K, float]:
+    sums = dict(zip(one, ones, strict=True))
+    for key, share in zip(two, twos, strict=True):
+        sums[key] = sums.get(key, 0.0) + share
+    return sums
+
+
+def _leg_scores(key: K, legs: Mapping[str, _Leg[K]]) -> dict[str, LegScore]:
+    scores = {}
+    for name, leg in legs.items():
+        if key in leg.places:
+            place, rank, raw = leg.places[key]
+            scores[name] = LegScore(raw, rank, leg.weight, leg.shares[place])
+    return scores
+
+
+def _key(hit: Hit) -> tuple[str, str]:
+    return (hit.chunk.id, hit.chunk.collection)
+
+
+def _float32(values: Iterable[float]) -> list[float]:
+    return array("f", values).tolist()

@@ -165,3 +165,20 @@ def test_run_asks_each_planned_leg_for_its_depth():
 
     assert asked == [("keyword", 200), ("vector", 200)]
     assert found == hybrid.fuse_hits(KEYWORD, VECTOR, alpha=None, limit=50)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(0.1, 9)), max_size=6),
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-1, 1)), max_size=6),
+    st.sampled_from([None, 0.0, 0.3, 0.8, 1.0]),
+    st.integers(0, 3),
+)
+def test_fusing_keys_and_scores_is_fusing_hits(keyword, vector, alpha, offset):
+    keyword.sort(key=lambda pair: -pair[1])
+    vector.sort(key=lambda pair: -pair[1])
+    fused = hybrid.fuse_scored(keyword, vector, alpha=alpha, limit=4, offset=offset)
+    whole = hybrid.fuse_hits(
+        hits("keyword", *keyword), hits("vector", *vector), alpha=alpha, limit=4, offset=offset
+    )
+
+    assert [(h.chunk.id, h.score, h.rank, h.legs) for h in whole] == [tuple(f) for f in fused]
