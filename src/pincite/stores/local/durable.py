@@ -10,7 +10,10 @@ __all__ = ["sync_folder", "write_file"]
 
 
 def write_file(folder: Path, name: str, pieces: Sequence[bytes | memoryview]) -> None:
-    """Write a file under another name, make it durable, and rename it."""
+    """Write a file under another name, make it durable, and rename it.
+
+    The new name is durable after ``sync_folder``, which serves any number of files.
+    """
     folder.mkdir(exist_ok=True)
     draft = folder / f"{name}.tmp"
     try:
@@ -23,7 +26,6 @@ def write_file(folder: Path, name: str, pieces: Sequence[bytes | memoryview]) ->
     except OSError:
         draft.unlink(missing_ok=True)
         raise
-    sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from pincite.segments.manifest import PartKind
 from pincite.segments.tombstones import pack_live
 from pincite.stores.local.codec import model_text, spec_text
 from pincite.stores.local.collection import CollectionRecord, find_collection
-from pincite.stores.local.durable import write_file
+from pincite.stores.local.durable import sync_folder, write_file
 from pincite.stores.local.parts import (
     LARGE,
     Arrays,
@@ -53,6 +53,7 @@ class Edit:
         self.stamp = self.record.generation + 1
         self._live: dict[int, NDArray[np.bool_]] = {}
         self._abandoned = False
+        self._wrote_files = False
 
     @property
     def key(self) -> int:
@@ -128,6 +129,7 @@ class Edit:
         else:
             file = part_file(number, kind, self.stamp)
             write_file(self.session.folder, file, pieces)
+            self._wrote_files = True
         self.connection.execute(
             "INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)",
             (number, str(kind), self.stamp, size, checksum, file, data),
@@ -170,6 +172,8 @@ class Edit:
                 (dead, pack_live(live), number),
             )
         self._write_record()
+        if self._wrote_files:
+            sync_folder(self.session.folder)
 
     def _find(self, first: int, count: int) -> list[tuple[Segment, NDArray[np.intp]]]:
         return self.session.find(first, count, self.live)
