@@ -17,6 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 EXAMPLES = re.findall(r"^\$ pincite (.+)$", TEXT, re.MULTILINE)
+EVAL = next(example for example in EXAMPLES if example.startswith("eval"))
 COMMANDS = app.commands
 SHARED = {"store", "collection", "subject", "embedder", "as_json"}
 
@@ -71,11 +72,15 @@ def test_every_example_runs_in_order(
     monkeypatch.delenv("PINCITE_STORE", raising=False)
     (tmp_path / "manuals").mkdir()
     (tmp_path / "manuals" / "ropes.md").write_text("# Ropes\n\nA bowline holds.", "utf-8")
+    (tmp_path / "judged").mkdir()
+    (tmp_path / "judged" / "queries.jsonl").write_text('{"_id": "1", "text": "bowline"}\n')
+    (tmp_path / "judged" / "qrels.tsv").write_text("1\tropes.md\t1\n1\tmanuals/ropes.md\t1\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"# Today\n\nIt rained.")))
     printed = {example: call(example, capsys) for example in EXAMPLES}
 
     assert len(printed) >= 12
     assert printed["list"].split()[:4] == columns("list")
     assert printed["fields"].split()[:5] == columns("fields")
+    assert printed[EVAL].split()[:3] == columns("eval")
     assert "notes/today.md" in printed["list"]
     assert "removed season-briefing.pptx" in printed[next(e for e in EXAMPLES if "rm " in e)]

@@ -7,6 +7,7 @@ import click
 from pincite.cli.collection import fields, status
 from pincite.cli.demo import demo
 from pincite.cli.documents import get, list_documents, rm
+from pincite.cli.evaluate import evaluate
 from pincite.cli.indexing import index
 from pincite.cli.searching import search
 from pincite.cli.terminal import write
@@ -49,5 +50,5 @@ def app() -> None:
     """Search your own documents; every passage comes with its file, page and rectangle."""
 
 
-for _command in (index, search, get, list_documents, rm, status, fields, demo):
+for _command in (index, search, get, list_documents, rm, status, fields, evaluate, demo):
     app.add_command(_command)
