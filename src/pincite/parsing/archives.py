@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 
@@ -17,6 +19,18 @@ MAX_MEMBERS = 20_000
 """An archive with more members than this is refused."""
 
 _STEP = 1 << 20
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    NotImplementedError,
+    LookupError,
+    ValueError,
+    OSError,
+    EOFError,
+)
+"""What zipfile raises for damaged bytes, beyond what it documents."""
 
 
 def members(data: bytes) -> frozenset[str]:
@@ -24,7 +38,7 @@ def members(data: bytes) -> frozenset[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return frozenset(archive.namelist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
+    except _DAMAGE:
         return frozenset()
 
 
@@ -33,7 +47,7 @@ def read_member(data: bytes, name: str, most: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(name) as stream:
             return stream.read(most)
-    except (KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, OSError, EOFError):
+    except (RuntimeError, *_DAMAGE):
         return b""
 
 
@@ -46,7 +60,9 @@ def check_inflated(data: bytes, filename: str) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _count(archive, filename)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except ParseError:
+        raise
+    except _DAMAGE as error:
         raise ParseError(
             f"{filename} is damaged ({error}); open it in its program and save it again."
         ) from error

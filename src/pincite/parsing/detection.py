@@ -10,7 +10,7 @@ from types import MappingProxyType
 from pincite.parsing.archives import members, read_member
 from pincite.parsing.decoding import looks_binary
 
-__all__ = ["FORMAT_OF_EXTENSION", "detect_format", "extension_of"]
+__all__ = ["FORMAT_OF_EXTENSION", "detect_format", "extension_of", "is_jats"]
 
 FORMAT_OF_EXTENSION: Mapping[str, str] = MappingProxyType(
     {
@@ -115,11 +115,16 @@ def _by_markup(data: bytes, extension: str) -> str:
     head = _head(data)
     if _HTML.match(head):
         return "html"
-    if head.lstrip().startswith("<?xml") or extension == "xml":
-        return "xml" if _JATS.search(head) or extension == "xml" else ""
+    if extension == "xml" or (head.lstrip().startswith("<?xml") and _JATS.search(head)):
+        return "xml"
     if head.lstrip()[:1] == "{" and '"cells"' in head and _is_notebook(data):
         return "ipynb"
     return ""
+
+
+def is_jats(data: bytes) -> bool:
+    """Whether an XML file is a journal article."""
+    return bool(_JATS.search(_head(data)))
 
 
 def _head(data: bytes) -> str:

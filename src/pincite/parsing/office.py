@@ -15,8 +15,8 @@ from pincite.errors import ParseError, UnsupportedFormat
 from pincite.model.layout import MarkdownParseResult
 from pincite.parsing.archives import check_inflated
 from pincite.parsing.decoding import decode
-from pincite.parsing.detection import detect_format
-from pincite.parsing.plain import markdown_result
+from pincite.parsing.detection import detect_format, is_jats
+from pincite.parsing.plain import fenced, markdown_result
 from pincite.parsing.tabular import parse_csv
 
 __all__ = ["OFFICE_FORMATS", "OfficeProcessor"]
@@ -62,6 +62,7 @@ _NOTHING_BUT_PICTURES = re.compile(r"(?:!\[\]\([^)\s]*\)\s*)+$")
 class OfficeProcessor:
     """Reads CSV, Office files and the other formats of ``OFFICE_FORMATS``.
 
+    XML that is no JATS article becomes a fenced ``xml`` block: its tags are no headings.
     ``page_ranges`` stays empty: these formats flow. ``total_pages`` is the number of slides of a
     presentation and 1 for anything else.
     """
@@ -72,7 +73,11 @@ class OfficeProcessor:
         if kind not in OFFICE_FORMATS:
             known = ", ".join(sorted(OFFICE_FORMATS))
             raise UnsupportedFormat(f"{filename} is none of {known}; convert it to one of them.")
-        return parse_csv(data, filename) if kind == "csv" else _extracted(data, kind, filename)
+        if kind == "csv":
+            return parse_csv(data, filename)
+        if kind == "xml" and not is_jats(data):
+            return markdown_result(fenced(decode(data, filename=filename, markup=True), "xml"))
+        return _extracted(data, kind, filename)
 
 
 def _extracted(data: bytes, kind: str, filename: str) -> MarkdownParseResult:

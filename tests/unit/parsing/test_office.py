@@ -95,6 +95,19 @@ def test_rtf_is_read() -> None:
     )
 
 
+def test_a_journal_article_has_headings_and_other_xml_is_fenced() -> None:
+    article = (
+        "<?xml version='1.0'?><article><front><article-meta><title-group><article-title>On tides"
+        "</article-title></title-group></article-meta></front><body><sec><title>Methods</title>"
+        "<p>We measured.</p></sec></body></article>"
+    )
+    catalog = "<?xml version='1.0'?><catalog><title>Sea tales</title></catalog>"
+
+    assert "# Methods" in parse(article.encode(), "a.xml").markdown
+    assert parse(article.encode(), "a").markdown == parse(article.encode(), "a.xml").markdown
+    assert parse(catalog.encode(), "c.xml").markdown == f"```xml\n{catalog}\n```\n"
+
+
 @pytest.mark.parametrize(
     "name", ["a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.doc", "a.xls", "a.ppt", "a.msg"]
 )
@@ -108,6 +121,20 @@ def test_a_torn_archive_is_a_named_error(docx: bytes) -> None:
     for cut in range(0, len(docx), 53):
         with pytest.raises(ParseError, match=r"a\.docx"):
             parse(docx[:cut], "a.docx")
+
+
+def test_a_shifted_archive_ends_in_a_result_or_a_named_error(docx: bytes) -> None:
+    whole = parse(docx, "a.docx").markdown
+    messages = []
+
+    for cut in range(0, len(docx), 29):
+        try:
+            assert parse(docx[:cut] + docx[cut + 7 :], "a.docx").markdown in (whole, "")
+        except ParseError as error:
+            messages.append(str(error))
+
+    assert messages
+    assert all("a.docx" in message for message in messages)
 
 
 def test_an_archive_that_inflates_too_far_is_refused(

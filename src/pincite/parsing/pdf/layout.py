@@ -23,7 +23,7 @@ __all__ = ["build"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SEGMENT_GAP = 0.65  # of the size: narrower than a gutter, wider than the spaces of a line
-_MOST_WORDS_LAID_OUT = 12_000  # of a page: beyond it the text layer's own order stands
+_MOST_WORDS_LAID_OUT = 6_000  # of a page: beyond it the text layer's own order stands
 
 
 def build(text: PdfText) -> MarkdownParseResult:

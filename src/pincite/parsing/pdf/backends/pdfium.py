@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from pincite.errors import ParseError
@@ -98,15 +99,25 @@ def _outline(document: Any) -> list[OutlineEntry]:
             break
         target = mark.get_dest()
         page = target.get_index() if target is not None else None
-        title = (mark.get_title() or "").strip()
+        title = _readable(mark.get_title).strip()
         if title:
             entries.append(OutlineEntry(title, mark.level + 1, 0 if page is None else page + 1))
     return entries
 
 
+def _readable(read: Callable[[], str | None]) -> str:
+    """What ``read`` returns, "" when the file's bytes for it are no UTF-16."""
+    try:
+        return read() or ""
+    except UnicodeDecodeError:
+        return ""
+
+
 def _metadata(document: Any) -> dict[str, str]:
-    found = document.get_metadata_dict(skip_empty=True)
-    kept = {"title": found.get("Title", ""), "author": found.get("Author", "")}
+    kept = {
+        key: _readable(partial(document.get_metadata_value, key.capitalize()))
+        for key in ("title", "author")
+    }
     clean = {key: value.strip("\0 \t\r\n") for key, value in kept.items()}
     return {key: value for key, value in clean.items() if value.lower() not in _PLACEHOLDERS}
 
