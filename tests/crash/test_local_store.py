@@ -1,11 +1,13 @@
-"""A store after SIGKILL, and after losing what was not fsynced.
+"""A store after SIGKILL, after losing what was not fsynced, and under many readers.
 
-``PINCITE_CRASH_KILLS`` is the number of kills, 10 by default.
+``PINCITE_CRASH_KILLS`` is the number of kills, 10 by default; ``PINCITE_SOAK_SECONDS`` and
+``PINCITE_SOAK_READERS`` are how long how many processes read beside a writer.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import random
 import shutil
@@ -22,9 +24,13 @@ import pytest
 
 from pincite.stores.local import durable, edit
 from pincite.stores.local.store import LocalStore
+from pincite.stores.memory import MemoryStore
 
 SCRIPT = Path(__file__).with_name("_history.py")
+READER = Path(__file__).with_name("_reader.py")
 KILLS = int(os.environ.get("PINCITE_CRASH_KILLS", "10"))
+SECONDS = float(os.environ.get("PINCITE_SOAK_SECONDS", "2"))
+READERS = int(os.environ.get("PINCITE_SOAK_READERS", "2"))
 
 
 RAM = Path("/dev/shm")
@@ -38,17 +44,18 @@ def quick_path(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("_history", SCRIPT)
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["_history"] = module
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 
 
-history = _load()
+history = _load(SCRIPT)
+reader = _load(READER)
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +194,42 @@ def test_the_lossy_disk_loses_what_is_not_fsynced(tmp_path: Path, disk: LossyDis
 
     found = {p.name: p.read_bytes() for p in (tmp_path / "copy" / "segments").iterdir()}
     assert found == {"kept": b"whole", "torn": b""}
+
+
+def _allowed() -> dict[str, list[str]]:
+    """What readers may answer: the states of the first round and of each later one."""
+    memory = MemoryStore()
+    found: dict[str, set[str]] = {"keyword": set(), "vector": set(), "rows": set()}
+    for step in history.history() * 2:
+        history.play(memory, step)
+        for way, answer in reader.answers(memory.reader("s", ["c"]), "c").items():
+            found[way].add(answer)
+    return {way: sorted(answers) for way, answers in found.items()}
+
+
+def test_readers_beside_a_writer_see_committed_states_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edit, "LARGE", 2000)
+    allowed = tmp_path / "allowed.json"
+    allowed.write_text(json.dumps(_allowed()))
+    path = tmp_path / "store"
+    store = LocalStore(path)
+    steps = history.history()
+    history.play(store, steps[0])
+    arguments = [sys.executable, str(READER), str(path), str(SECONDS), str(allowed)]
+    readers = [
+        subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(READERS)
+    ]
+    assert [process.stdout.readline() for process in readers] == ["ready\n"] * READERS
+
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        for step in steps:
+            history.play(store, step)
+
+    reports = [json.loads(process.communicate()[0]) for process in readers]
+    assert all(report["answers"] > 3 for report in reports)
+    assert any(report["states"] > 3 for report in reports)
+    assert store.doctor() == []
+    store.close()
