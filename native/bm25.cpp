@@ -1,5 +1,7 @@
 #include "bm25.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "clones.hpp"
@@ -103,7 +105,7 @@ std::vector<Best<std::uint32_t>::Entry> bm25_best(const std::vector<Postings>& g
                                                   const Formula& formula) {
     std::vector<Cursor> cursors;
     for (const Postings& postings : groups) cursors.push_back({&postings});
-    std::vector<double> window(kWindow, 0.0);
+    std::vector<double> window(std::min(kWindow, size), 0.0);
     Best<std::uint32_t> best(k);
     for (std::uint64_t row = lowest(cursors, size); row < size; row = lowest(cursors, size)) {
         const std::uint64_t start = row - row % kWindow;

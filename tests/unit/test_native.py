@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -141,6 +142,25 @@ def test_vector_search_in_subnormal_numbers_is_the_same_bit_for_bit():
 
     assert native == pure
     assert native[0][2] > 0
+
+
+def test_searches_run_in_threads_at_the_same_time():
+    generator = np.random.default_rng(3)
+    lengths = generator.integers(1, 99, 40_000)
+    documents = [({"a": int(n) % 7 + 1, "bcde"[int(n) % 4]: 1}, int(n)) for n in lengths]
+    segment = KeywordSegment.from_arrays(build_arrays(documents))
+    part = normalize_rows(generator.normal(size=(3000, 64))).astype(np.float16)
+
+    def search(turn: int):
+        groups = [("a",), ("bcde"[turn % 4],)]
+        keyword = search_segments([segment], [None], [None], groups, 20, row_id=_row_id)
+        return keyword, search_vectors([part], [None], [None], part[turn], 20, row_id=_row_id)
+
+    alone = [search(turn) for turn in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(search, range(24)))
+
+    assert together == alone
 
 
 def _best(**changed):

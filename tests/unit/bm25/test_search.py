@@ -13,6 +13,12 @@ from pincite.bm25.segment import KeywordSegment, build_arrays
 from pincite.errors import InvalidArgument, InvalidQueryError
 
 
+@pytest.fixture(params=["native if built", "pure"], autouse=True)
+def _path(request, monkeypatch):
+    """Every test runs on both paths."""
+    monkeypatch.setenv("PINCITE_PURE", "1" if request.param == "pure" else "")
+
+
 def _segment(*texts: str) -> KeywordSegment:
     documents = []
     for text in texts:

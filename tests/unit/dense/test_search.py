@@ -11,6 +11,12 @@ from pincite.dense.search import normalize_rows, prepare_query, search_vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError, StoreCorrupt
 
 
+@pytest.fixture(params=["native if built", "pure"], autouse=True)
+def _path(request, monkeypatch):
+    """Every test runs on both paths."""
+    monkeypatch.setenv("PINCITE_PURE", "1" if request.param == "pure" else "")
+
+
 def _rows(count: int, dimension: int, seed: int = 0) -> np.ndarray:
     matrix = np.random.default_rng(seed).normal(size=(count, dimension))
     return normalize_rows(matrix).astype(np.float16)
@@ -126,6 +132,27 @@ def test_raw_dot_products_of_extreme_queries_keep_their_order(scale):
 
     assert [row for _, row, _ in hits] == [1, 0, 2]
     assert all(math.isfinite(score) for _, _, score in hits)
+
+
+def test_a_raw_dot_product_beyond_float32_does_not_hide_the_best_row():
+    part = np.array([[3, 4], [60000, 60000], [-1, 0]], dtype=np.float16)
+
+    assert [hit[:2] for hit in _search([part], [1e35, 1e35], 1, normalized=False)] == [(0, 1)]
+
+
+@pytest.mark.parametrize("seed", [2, 26, 27, 32])  # each path needs its slack in one of these
+def test_rows_closer_than_the_error_of_float32_are_told_apart(seed):
+    generator = np.random.default_rng(seed)
+    bits = np.repeat(_rows(1, 384, seed), 600, axis=0).view(np.uint16)
+    query = prepare_query(generator.normal(size=384))
+    faint = np.argsort(np.abs(query))[:10]
+    bits[:, faint] ^= generator.integers(0, 2, size=(600, 10)).astype(np.uint16)
+    part = bits.view(np.float16)
+
+    wanted = _brute([part], query, 100)
+
+    for k in (1, 2, 5, 20, 50, 100):
+        assert _search([part], query, k) == wanted[:k]
 
 
 def test_more_than_there_are_and_none():
