@@ -32,11 +32,15 @@ _ENCODING, _LONE_SURROGATES = "utf-8", "surrogatepass"
 class ArraySource(Protocol):
     """Where a segment's arrays come from; an open segment file is one."""
 
+    name: str
+
     def array(self, name: str) -> NDArray[Any]: ...
 
 
 class _Held:
     """Arrays in memory, read like those of a file."""
+
+    name = "in memory"
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._arrays = arrays
@@ -48,9 +52,9 @@ class _Held:
 class KeywordSegment:
     """Reads postings by term. Nothing is copied at open and no list of terms is built."""
 
-    def __init__(self, source: ArraySource, *, name: str = "keyword segment") -> None:
-        """``name`` is what ``StoreCorrupt`` names when the arrays contradict each other."""
-        self._name = name
+    def __init__(self, source: ArraySource) -> None:
+        """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
+        self._name = source.name
         self.lengths: NDArray[np.uint32] = source.array("lengths")
         self._rows = source.array("rows")
         self._tfs = source.array("tfs")
@@ -80,7 +84,10 @@ class KeywordSegment:
     def terms(self) -> Iterator[str]:
         """Every term in byte order, those without a live row included."""
         for index in range(self.vocabulary_size):
-            yield self._term(index).decode(_ENCODING, _LONE_SURROGATES)
+            try:
+                yield self._term(index).decode(_ENCODING, _LONE_SURROGATES)
+            except UnicodeDecodeError as error:
+                raise self._corrupt("a term is not UTF-8") from error
 
     def postings(self, term: str) -> Postings:
         """The rows that hold ``term`` and its frequency in each; empty for an unknown term."""
@@ -96,6 +103,7 @@ class KeywordSegment:
         counts = offsets[1:] - offsets[:-1]
         if counts.size and counts.min() < 0:
             raise self._corrupt("its postings run backwards")
+        self._check_rows(self._rows)
         numbers = np.repeat(np.arange(len(counts)), counts)
         return numbers, self._rows, self._tfs.astype(np.uint32)
 
@@ -104,8 +112,7 @@ class KeywordSegment:
         if not start <= end <= len(self._rows):
             raise self._corrupt("a term's postings lie outside of it")
         rows = self._rows[start:end]
-        if rows.size and rows.max() >= self.rows:
-            raise self._corrupt("a posting names a row that it does not have")
+        self._check_rows(rows)
         return rows, self._tfs[start:end].astype(np.uint32, copy=False)
 
     def _term(self, index: int) -> bytes:
@@ -125,12 +132,18 @@ class KeywordSegment:
         terms, postings = self._terms_at, self._postings_at
         if not len(terms) == len(postings) >= 1 or len(self._rows) != len(self._tfs):
             raise self._corrupt("its arrays differ in length")
-        if terms[-1] != len(self._blob) or postings[-1] != len(self._rows):
-            raise self._corrupt("its offsets do not end where its arrays end")
+        ends = (terms[0], terms[-1], postings[0], postings[-1])
+        if ends != (0, len(self._blob), 0, len(self._rows)):
+            raise self._corrupt("its offsets do not cover its arrays")
+
+    def _check_rows(self, rows: NDArray[np.uint32]) -> None:
+        if rows.size and rows.max() >= self.rows:
+            raise self._corrupt("a posting names a row that it does not have")
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(
-            f"{self._name} is damaged: {what}. Run `pincite doctor --repair` to rebuild it."
+            f"Keyword segment {self._name} is damaged: {what}. "
+            "Run `pincite doctor --repair` to rebuild it."
         )
 
 

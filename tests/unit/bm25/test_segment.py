@@ -125,6 +125,8 @@ def test_a_merge_refuses_masks_that_do_not_fit(keep):
 
 
 class _Source:
+    name = "part-7"
+
     def __init__(self, **changed) -> None:
         self._arrays = build_arrays(DOCUMENTS) | changed
 
@@ -138,12 +140,13 @@ class _Source:
         {"rows": np.zeros(1, np.uint32)},
         {"postings_offsets": np.zeros(6, np.uint64)},
         {"vocabulary_offsets": np.arange(6, dtype=np.uint64)},
+        {"postings_offsets": np.array([1, 2, 3, 4, 5, 7], np.uint64)},
         {"postings_offsets": np.zeros(0, np.uint64), "vocabulary_offsets": np.zeros(0, np.uint64)},
     ],
 )
 def test_arrays_that_contradict_each_other_are_refused_by_name(changed):
-    with pytest.raises(StoreCorrupt, match=r"part-7 is damaged: .* doctor --repair"):
-        KeywordSegment(_Source(**changed), name="part-7")
+    with pytest.raises(StoreCorrupt, match=r"segment part-7 is damaged: .* doctor --repair"):
+        KeywordSegment(_Source(**changed))
 
 
 def test_a_posting_outside_of_the_rows_is_refused():
@@ -153,6 +156,17 @@ def test_a_posting_outside_of_the_rows_is_refused():
 
     with pytest.raises(StoreCorrupt, match="a row that it does not have"):
         segment.postings("apple")
+    with pytest.raises(StoreCorrupt, match="a row that it does not have"):
+        merge_arrays([segment], [np.ones(4, dtype=bool)])
+
+
+def test_a_term_that_is_not_text_is_refused():
+    vocabulary = build_arrays(DOCUMENTS)["vocabulary"].copy()
+    vocabulary[0] = 0xFF
+    segment = KeywordSegment(_Source(vocabulary=vocabulary))
+
+    with pytest.raises(StoreCorrupt, match="not UTF-8"):
+        list(segment.terms())
 
 
 def test_postings_that_run_backwards_are_refused():
