@@ -197,6 +197,32 @@ def unruled(folder: Path) -> None:
     c.save()
 
 
+def grid(folder: Path) -> None:
+    """A ruled table with headers written upwards and two numbers in one ruled column."""
+    c = canvas(folder / "grid.pdf")
+    y = column(c, LEFT, 60, HEIGHT - 80, 470) - 20
+    xs, ys = (60, 180, 270, 400), (y, y - 70, y - 88, y - 106, y - 124)
+    for level in ys:
+        c.line(xs[0], level, xs[-1], level)
+    for x in xs:
+        c.line(x, ys[0], x, ys[-1])
+    c.setFont("Helvetica", 10)
+    for x, title in ((210, "Reading right"), (320, "Tide gauges")):
+        c.saveState()
+        c.translate(x, ys[1] + 4)
+        c.rotate(90)
+        c.drawString(0, 0, title)
+        c.restoreState()
+    for i, row in enumerate(
+        (("Quay", "yes", "4", "8"), ("Pier", "no", "15", "16"), ("Mole", "yes", "23", "42"))
+    ):
+        for x, cell in zip((65, 185, 275, 350), row, strict=True):
+            c.drawString(x, ys[i + 1] - 13, cell)
+    column(c, RIGHT, 60, ys[-1] - 30, 470)
+    c.showPage()
+    c.save()
+
+
 def arabic(folder: Path) -> None:
     """Letters placed from right to left, in visual order, with a Latin word among them."""
     pdfmetrics.registerFont(TTFont("DejaVu", DEJAVU))
@@ -239,6 +265,7 @@ def main() -> int:
         outline,
         lists_and_code,
         unruled,
+        grid,
         arabic,
         hidden_and_empty,
     ):

@@ -74,6 +74,18 @@ def test_a_table_without_rules_keeps_its_empty_cells(pdf: Pdf) -> None:
     assert text.rstrip().endswith("historians of the coast.")
 
 
+def test_sideways_headers_and_columns_without_a_rule_become_cells(pdf: Pdf) -> None:
+    rows = [line for line in markdown(pdf, "grid").splitlines() if line.startswith("|")]
+
+    assert rows == [
+        "|  | Reading right | Tide gauges |  |",
+        "| --- | --- | --- | --- |",
+        "| Quay | yes | 4 | 8 |",
+        "| Pier | no | 15 | 16 |",
+        "| Mole | yes | 23 | 42 |",
+    ]
+
+
 def test_the_outline_decides_levels_that_no_font_shows(pdf: Pdf) -> None:
     found = [line for line in markdown(pdf, "outline").splitlines() if line.startswith("#")]
 

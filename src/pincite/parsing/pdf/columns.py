@@ -82,8 +82,13 @@ def _middle(cut: _Cut, reader: _Reader, depth: int) -> list[list[Placed]]:
 
 def _around(table: Placed, items: list[Placed], reader: _Reader, depth: int) -> list[list[Placed]]:
     box = table.box
-    above = [item for item in items if item.box.middle < box.y0]
-    below = [item for item in items if item.box.middle > box.y1]
+    rest = [
+        item
+        for item in items
+        if not (isinstance(item, Segment) and box.y0 <= item.box.middle <= box.y1)
+    ]
+    above = [item for item in rest if item.box.middle < box.middle]
+    below = [item for item in rest if item.box.middle >= box.middle]
     return [*_ordered(above, reader, depth + 1), [table], *_ordered(below, reader, depth + 1)]
 
 

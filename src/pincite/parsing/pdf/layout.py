@@ -36,7 +36,7 @@ def build(text: PdfText) -> MarkdownParseResult:
     )
     drafts: list[Draft] = []
     for page, kept in zip(text.pages, segments, strict=True):
-        found = [*_page_drafts(page, kept, code=code), *_turned_drafts(page)]
+        found = _page_drafts(page, kept, code=code)
         _mark_continued(drafts, found)
         drafts += found
     for before, after in pairwise(drafts):
@@ -54,8 +54,11 @@ def _segments(words: Sequence[PdfWord]) -> list[Segment]:
 
 def _page_drafts(page: PdfPage, segments: list[Segment], *, code: bool) -> list[Draft]:
     if len(segments) > _MOST_WORDS_LAID_OUT:
-        return drafts_of(lines_of(segments), page.number, code=False)
-    tables = ruled_tables(segments, page.rules)
+        flat = drafts_of(lines_of(segments), page.number, code=False)
+        return [*flat, *_turned_drafts(page, _sideways(page))]
+    sideways = _sideways(page)
+    in_cells = sideways if 2 * len(sideways) < len(segments) else []
+    tables = ruled_tables([*segments, *in_cells], page.rules)
     rest = _outside(segments, tables)
     more = tables_between_rules(rest, page.rules)
     tables += more
@@ -67,7 +70,19 @@ def _page_drafts(page: PdfPage, segments: list[Segment], *, code: bool) -> list[
         found = _column_drafts(column, page.number, code=code)
         _mark_continued(drafts, found)
         drafts += found
-    return drafts
+    return [*drafts, *_turned_drafts(page, _outside(sideways, tables))]
+
+
+def _sideways(page: PdfPage) -> list[Segment]:
+    """Text that reads in another direction, word by word in its order, where it stands."""
+    segments: list[Segment] = []
+    for angle in (90, 180, 270):
+        words = [word for word in page.words if word.angle == angle]
+        turned = [_turned(word, angle, page) for word in words]
+        back = {id(new): old for new, old in zip(turned, words, strict=True)}
+        runs = segments_of(turned, gap=_SEGMENT_GAP)
+        segments += [Segment(tuple(back[id(word)] for word in run.words)) for run in runs]
+    return segments
 
 
 def _outside(segments: Sequence[Segment], tables: Sequence[Table]) -> list[Segment]:
@@ -89,11 +104,11 @@ def _column_drafts(column: Sequence[Placed], page: int, *, code: bool) -> list[D
     return drafts + drafts_of(lines_of(pending), page, code=code)
 
 
-def _turned_drafts(page: PdfPage) -> list[Draft]:
+def _turned_drafts(page: PdfPage, segments: Sequence[Segment]) -> list[Draft]:
     """Text that reads in another direction than the page, after the rest."""
     drafts: list[Draft] = []
     for angle in (90, 180, 270):
-        words = [word for word in page.words if word.angle == angle]
+        words = [word for segment in segments for word in segment.words if word.angle == angle]
         if not words:
             continue
         turned = [_turned(word, angle, page) for word in words]

@@ -53,8 +53,7 @@ def tables_between_rules(segments: Sequence[Segment], rules: Sequence[Box]) -> l
 
 def aligned_table(segments: Sequence[Segment]) -> Table | None:
     """The table that these segments form by their alignment, None when they form none."""
-    words = [word for segment in segments for word in segment.words]
-    pieces = segments_of(words, gap=_CELL_GAP, markers=False)
+    pieces = _pieces(segments)
     rows = _rows_of(pieces)
     columns = _column_edges(rows)
     if not columns or len(rows) < 2 or _is_code(pieces):
@@ -191,7 +190,14 @@ def _without_continuations(
 
 
 def _lines(cell: Sequence[Segment]) -> list[tuple[PdfWord, ...]]:
-    return [line.words for line in lines_of(cell)]
+    upright = [piece for piece in cell if not _is_sideways(piece)]
+    sideways = [piece for piece in cell if _is_sideways(piece)]
+    sideways.sort(key=lambda p: p.box.x0 if p.words[0].angle == 270 else -p.box.x1)
+    return [line.words for line in lines_of(upright)] + [piece.words for piece in sideways]
+
+
+def _is_sideways(piece: Segment) -> bool:
+    return piece.words[0].angle != 0
 
 
 def _within(box: Box, region: Box) -> bool:
@@ -271,7 +277,31 @@ def _compact(cells: list[list[list[Segment]]], region: Box) -> Table | None:
     words = [sum(len(piece.words) for piece in cell) for cell in filled]
     if sum(words) / len(words) > _LONG_CELL or max(words) > _LONGEST_CELL:
         return None
-    return Table(region, [[_lines(row[c]) for c in kept] for row in rows])
+    columns = [part for c in kept for part in _parts([row[c] for row in rows])]
+    return Table(region, [[_lines(cell) for cell in row] for row in zip(*columns, strict=True)])
+
+
+def _parts(column: list[list[Segment]]) -> list[list[list[Segment]]]:
+    """A column, or the columns that stand side by side in it without a rule between them."""
+    lines = [_rows_of(_pieces(cell)) for cell in column]
+    filled = [cell for cell in lines if cell]
+    several = sum(any(len(line) > 1 for line in cell) for cell in filled)
+    words = [len(piece.words) for cell in filled for line in cell for piece in line]
+    if len(filled) < 3 or several < 0.7 * len(filled) or sum(words) > 3 * len(words):
+        return [column]
+    edges = _column_edges([line for cell in filled for line in cell])
+    parts: list[list[list[Segment]]] = [[] for _ in range(len(edges) + 1)]
+    for cell in lines:
+        split = [_cells(line, edges) for line in cell]
+        for k, part in enumerate(parts):
+            part.append([piece for line in split for piece in line[k]])
+    return parts
+
+
+def _pieces(segments: Sequence[Segment]) -> list[Segment]:
+    words = [word for s in segments if not _is_sideways(s) for word in s.words]
+    sideways = [segment for segment in segments if _is_sideways(segment)]
+    return segments_of(words, gap=_CELL_GAP, markers=False) + sideways
 
 
 def _split(segment: Segment, upright: Sequence[Box]) -> list[Segment]:
