@@ -78,7 +78,16 @@ def _arrays(
 class RowTable:
     """Reads a ``rows`` part."""
 
-    __slots__ = ("_label", "_names", "_offsets", "_sorter", "chunks", "documents", "indexes")
+    __slots__ = (
+        "_decoded",
+        "_label",
+        "_names",
+        "_offsets",
+        "_sorter",
+        "chunks",
+        "documents",
+        "indexes",
+    )
 
     def __init__(self, segment: SegmentFile) -> None:
         self._label = segment.name
@@ -88,6 +97,7 @@ class RowTable:
         self._names = segment.blob("names")
         self._offsets: NDArray[np.uint64] = segment.array("name_offsets")
         self._sorter: NDArray[np.intp] | None = None
+        self._decoded: dict[int, str] = {}
         self._check()
 
     def __len__(self) -> int:
@@ -99,7 +109,11 @@ class RowTable:
 
     def document(self, row: int) -> str:
         """The document id of a row."""
-        return self.name(int(self.documents[row])).decode(_ENCODING)
+        number = int(self.documents[row])
+        found = self._decoded.get(number)
+        if found is None:
+            found = self._decoded[number] = self.name(number).decode(_ENCODING)
+        return found
 
     def name(self, number: int) -> bytes:
         """The id of the segment's document of that number, as UTF-8."""
