@@ -154,18 +154,20 @@ class _Parser:
         raise self._error(f"a field name is missing before {token.value!r}", _EXAMPLE)
 
     def _operator(self, field: Token) -> str:
-        token = self._advance()
-        word = token.value.lower() if token.kind == "name" else ""
+        token = self.token
         if token.kind == "symbol" and token.value in _SYMBOLS:
-            return _SYMBOLS[token.value]
-        if word == "not" and self._take_word("in"):
+            return _SYMBOLS[self._advance().value]
+        word = token.value.lower() if token.kind == "name" else ""
+        if word not in OPERATORS and word not in ("contains", "not"):
+            raise self._operator_error(field)
+        self._advance()
+        if word == "not":
+            if not self._take_word("in"):
+                raise self._error("'in' is missing after 'not'", 'write: lang not in ("en")')
             return "not_in"
         if word == "contains" and self.token.is_word("any", "all"):
             return f"contains_{self._advance().value.lower()}"
-        if word in OPERATORS or word == "contains":
-            return word
-        self._position -= 1
-        raise self._operator_error(field)
+        return word
 
     def _operator_error(self, field: Token) -> InvalidQueryError:
         token, known = self.token, "== != > >= < <= in, not in, contains, under, exists"
@@ -176,17 +178,19 @@ class _Parser:
         return self._error(f"unknown operator {token.value!r}", f"write one of {known}")
 
     def _value(self) -> Any:
-        token = self._advance()
-        if token.kind == "string":
-            return token.value
+        value = self._literal(self.token)
+        if value is None:
+            raise self._value_error()
+        self._advance()
+        return value
+
+    def _literal(self, token: Token) -> str | int | float | bool | None:
         if token.kind == "number":
             return self._number(token)
-        if token.kind == "date" and to_microseconds(token.value) is not None:
-            return token.value
         if token.is_word("true", "false"):
             return token.is_word("true")
-        self._position -= 1
-        raise self._value_error()
+        is_date = token.kind == "date" and to_microseconds(token.value) is not None
+        return token.value if is_date or token.kind == "string" else None
 
     def _value_error(self) -> InvalidQueryError:
         token = self.token
@@ -210,7 +214,6 @@ class _Parser:
         except ValueError:
             number = math.nan if token.value.lstrip("+-").isdigit() else float(token.value)
         if not math.isfinite(number):
-            self._position -= 1
             raise self._error("this number is too large", "write a smaller number")
         return number
 
