@@ -43,6 +43,8 @@ __all__ = [
 ChunkRow = tuple[int, int, int, str, str, str, str]
 """chunk_index, start_char, end_char, content, embed_text, context_header, extra."""
 
+_LAST_INDEX: Final = (1 << 32) - 1
+_LAST_OFFSET: Final = (1 << 53) - 1
 _TAGGED: Final = "\x01"
 _DATETIME: Final = "$datetime"
 _DATE: Final = "$date"
@@ -118,6 +120,13 @@ def _untag(mapping: dict[str, Any]) -> Any:
 
 def chunk_row(chunk: ChunkResult, metadata: Mapping[str, Any], owner: str) -> ChunkRow:
     """The columns of a chunk; ``metadata`` is the chunk's own."""
+    if not 0 <= chunk.chunk_index <= _LAST_INDEX or not (
+        0 <= chunk.start_char <= chunk.end_char <= _LAST_OFFSET
+    ):
+        raise InvalidArgument(
+            f"A chunk of {owner} has index {chunk.chunk_index} and place {chunk.start_char} to "
+            f"{chunk.end_char}; count from 0, in order."
+        )
     content = clean_text(chunk.content)
     embedded = clean_text(chunk.embed_text)
     return (

@@ -40,7 +40,7 @@ class WriterLock:
         if not self._threads.acquire(timeout=self._timeout):
             raise self._locked()
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
                 self._wait(descriptor, deadline)
                 _sign(descriptor)

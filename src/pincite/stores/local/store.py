@@ -107,6 +107,12 @@ class LocalStore:
         """Declare the types of fields; one that differs from a stored type is refused."""
         self._writer.declare(subject, collection, fields)
 
+    def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
+        """The weight of the vector side in ``hybrid`` where a query gives none; None is the
+        default of all stores."""
+        checks.check_alpha(alpha)
+        self._writer.set_alpha(subject, collection, alpha)
+
     def compact(self, subject: str | None = None, collection: str | None = None) -> None:
         """Write each collection (or the one named) as one segment without deleted rows, and give
         the space back to the disk."""

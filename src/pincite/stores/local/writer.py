@@ -131,6 +131,12 @@ class Writer:
             edit.set_spec(full_spec({**known, **declared}))
             rebuild_columns(edit)
 
+    def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
+        """Change the collection's default weight of the vector side."""
+        self._check_owner(subject, collection)
+        with self.editing(subject, collection) as edit:
+            edit.set_record(replace(edit.record, alpha=alpha))
+
     def setup(self) -> None:
         """Create the store, bring its format up to date, and rebuild what an older version of the
         analyser derived."""

@@ -432,3 +432,42 @@ def test_arguments_are_checked(store: LocalStore, document: Make) -> None:
         reader.hybrid(C, query="salt", limit=1)
     with pytest.raises(InvalidArgument, match="sequence"):
         store.reader(S, C)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"chunk_index": -1},
+        {"chunk_index": 1 << 32},
+        {"start_char": -1},
+        {"start_char": 9, "end_char": 3},
+        {"end_char": 1 << 70},
+    ],
+)
+def test_places_that_cannot_be_are_refused(
+    store: LocalStore, document: Make, change: dict[str, int]
+) -> None:
+    made = document("a", ["salt"])
+    chunk = made.chunks[0].model_copy(update=change)
+
+    with pytest.raises(InvalidArgument, match="'a'"):
+        store.commit(S, C, [replace(made, chunks=[chunk])])
+    assert store.documents(S, C) == []
+
+
+def test_a_collection_keeps_its_own_weight(store: LocalStore, document: Make) -> None:
+    made = document("a", ["salt water", "mica"])
+    store.commit(S, C, [made])
+    reader = store.reader(S, [C])
+    vector = made.vectors[1].tolist()
+
+    store.set_alpha(S, C, 1.0)
+    assert [set(h.legs) for h in reader.hybrid(C, query="salt", vector=vector, limit=9)] == [
+        {"vector"},
+        {"vector"},
+    ]
+    store.set_alpha(S, C, 0.0)
+    hits = reader.hybrid(C, query="salt", vector=vector, limit=9)
+    assert [h.chunk.id for h in hits] == ["a-0"]
+    with pytest.raises(InvalidQueryError, match="alpha"):
+        store.set_alpha(S, C, 1.5)

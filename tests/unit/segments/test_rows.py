@@ -1,0 +1,74 @@
+"""The rows part: which chunk each row is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pincite.errors import StoreCorrupt
+from pincite.segments.file import SegmentFile, write_segment
+from pincite.segments.rows import RowTable, build_rows, merge_rows
+
+
+def table(keys: list[int], documents: list[str], indexes: list[int]) -> RowTable:
+    arrays = build_rows(keys, documents, indexes)
+    return RowTable(SegmentFile.open(write_segment("rows", 1, arrays), name="r"))
+
+
+def test_rows_know_their_chunks() -> None:
+    rows = table([5, 6, 9], ["größe.md", "größe.md", "b"], [0, 1, 7])
+
+    assert len(rows) == 3
+    assert [rows.id(row) for row in range(3)] == ["größe.md-0", "größe.md-1", "b-7"]
+    assert rows.document(2) == "b"
+    assert rows.document_names() == ["größe.md", "b"]
+    assert rows.document_names(np.array([False, True, False])) == ["größe.md"]
+
+
+def test_keys_are_found_in_any_order_of_rows() -> None:
+    rows = table([9, 2, 5, 3], ["a", "b", "c", "b"], [0, 0, 0, 1])
+
+    assert rows.find(2, 2).tolist() == [1, 3]
+    assert rows.find(5, 100).tolist() == [2, 0]
+    assert rows.find(4, 1).tolist() == []
+
+
+def test_merging_keeps_the_marked_rows_in_order() -> None:
+    one = table([1, 2, 3], ["a", "b", "c"], [0, 0, 0])
+    two = table([7, 8], ["b", "d"], [1, 0])
+
+    arrays = merge_rows([one, two], [np.array([True, False, True]), np.array([True, True])])
+    merged = RowTable(SegmentFile.open(write_segment("rows", 1, arrays), name="m"))
+
+    assert merged.chunks.tolist() == [1, 3, 7, 8]
+    assert [merged.id(row) for row in range(4)] == ["a-0", "c-0", "b-1", "d-0"]
+    assert merged.document_names() == ["a", "c", "b", "d"]
+
+
+def test_merging_nothing_kept_is_empty() -> None:
+    one = table([1], ["a"], [0])
+
+    arrays = merge_rows([one], [np.array([False])])
+    merged = RowTable(SegmentFile.open(write_segment("rows", 1, arrays), name="m"))
+
+    assert len(merged) == 0
+    assert merged.document_names() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("indexes", np.zeros(1, dtype=np.uint32)),
+        ("documents", np.array([0, 9], dtype=np.uint32)),
+        ("name_offsets", np.array([0, 99], dtype=np.uint64)),
+        ("name_offsets", np.array([1, 1], dtype=np.uint64)),
+        ("name_offsets", np.zeros(0, dtype=np.uint64)),
+        ("names", b"other"),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(name: str, value: object) -> None:
+    arrays = {**build_rows([1, 2], ["a", "a"], [0, 1]), name: value}
+    segment = SegmentFile.open(write_segment("rows", 1, arrays), name="bad one")
+
+    with pytest.raises(StoreCorrupt, match="bad one"):
+        RowTable(segment)
