@@ -175,7 +175,7 @@ class TurnsAlphaAround(MemoryReader):
         )
 
 
-@reading("test_without_vector_and_embedder_hybrid_is_unconfigured")
+@reading("test_hybrid_without_a_vector_embeds_or_is_unconfigured")
 class AnswersWithKeywordsAlone(MemoryReader):
     def hybrid(self, target, *, query, vector=None, limit, where=None, alpha=None, offset=0):
         try:

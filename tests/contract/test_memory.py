@@ -1,4 +1,4 @@
-"""The memory store keeps the contract."""
+"""The memory store keeps the contract, with and without an embedder."""
 
 import pytest
 
@@ -13,21 +13,12 @@ class TestMemory(VectorStoreContract):
         return lambda: Threaded(MemoryStore())
 
 
-class WithEmbedder(VectorStoreContract):
+class TestMemoryWithEmbedder(VectorStoreContract):
     embeds_queries = True
 
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "test_with_an_embedder_hybrid_needs_no_vector",
-        "test_checks_keep_their_order",
-        "test_alpha_is_a_number_from_zero_to_one",
-        "test_an_empty_collection_answers_empty",
-    ],
-)
-def test_a_store_with_an_embedder(name):
-    getattr(WithEmbedder(), name)(lambda: Threaded(MemoryStore(), HashEmbedder(32)))
+    @pytest.fixture
+    def store_factory(self):
+        return lambda: Threaded(MemoryStore(), HashEmbedder(32))
 
 
 class TestMemorySink(SinkContract):

@@ -231,26 +231,20 @@ class LegContract(Contract):
             assert ids(await call(port, "hybrid", text="quartz gold", limit=limit)) == long[:limit]
 
     @scenario
-    async def test_without_vector_and_embedder_hybrid_is_unconfigured(self, store: Any) -> None:
-        """Check first: does the store answer with keywords alone, at alpha 0 too?"""
-        if self.embeds_queries:
-            pytest.skip("this store embeds queries")
+    async def test_hybrid_without_a_vector_embeds_or_is_unconfigured(self, store: Any) -> None:
+        """Check first: does a store without an embedder answer with keywords alone, at alpha 0
+        too? Does one with an embedder use the model of the stored vectors?"""
         port = await minerals(store)
+        if self.embeds_queries:
+            given = await call(port, "hybrid", text="quartz gold")
+            assert await port.hybrid(COLLECTION, query="quartz gold", limit=10) == given
+            assert list(await port.hybrid(COLLECTION, query="  ", limit=10)) == []
+            assert list(await port.hybrid(COLLECTION, query="x", limit=3, where=NOTHING)) == []
+            return
         for alpha in (None, 0.0, 0.5, 1.0):
             for query in ("quartz", "", "???"):
                 with pytest.raises(Unconfigured):
                     await port.hybrid(COLLECTION, query=query, limit=3, alpha=alpha)
-
-    @scenario
-    async def test_with_an_embedder_hybrid_needs_no_vector(self, store: Any) -> None:
-        """Check first: is the query embedded with the model of the stored vectors?"""
-        if not self.embeds_queries:
-            pytest.skip("this store does not embed queries")
-        port = await minerals(store)
-        given = await call(port, "hybrid", text="quartz gold")
-        assert await port.hybrid(COLLECTION, query="quartz gold", limit=10) == given
-        assert list(await port.hybrid(COLLECTION, query="  ", limit=10)) == []
-        assert list(await port.hybrid(COLLECTION, query="x", limit=3, where=NOTHING)) == []
 
     # -- queries that hold nothing
 
