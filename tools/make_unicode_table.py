@@ -21,6 +21,7 @@ EXTRA_FOLDS = {
     "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "þ": "th", "ð": "d",
     "ı": "i", "ё": "е",
 }  # fmt: skip
+TATWEEL = "\u0640"  # stretches the letter before it; by Unicode a letter, for words a mark
 # Marks that writers of these scripts leave out: Arabic vowel signs, Hebrew points; the stretching
 # tatweel; variation selectors, the grapheme joiner.
 OPTIONAL_MARKS = [
@@ -107,10 +108,14 @@ def is_bigram(character: str) -> bool:
 
 def is_letter(character: str) -> bool:
     category = unicodedata.category(character)
-    return (category.startswith("L") or category == "Nl") and not is_bigram(character)
+    return (category.startswith("L") or category == "Nl") and not (
+        is_bigram(character) or character == TATWEEL
+    )
 
 
 def is_mark(character: str) -> bool:
+    if character == TATWEEL:
+        return True
     return unicodedata.category(character).startswith("M") and not is_bigram(character)
 
 

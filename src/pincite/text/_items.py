@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from pincite.text._patterns import CAMEL, CONNECTOR, items, leading_marks, unknown
+from pincite.text._patterns import CAMEL, CONNECTOR, blank, items, leading_marks, unknown
 
 __all__ = ["Item", "Kind", "is_plain", "read_items"]
 
@@ -68,12 +68,14 @@ def _word(core: str, tail: str, base: int) -> Iterator[Item]:
         yield from _parts(core, base, part=False)
 
 
-def _trim(core: str, base: int) -> tuple[str, int]:
-    """Without the combining marks at its start; empty when nothing but underscores is left."""
-    if not core.isascii():
-        bare = leading_marks().sub("", core, count=1)
-        core, base = bare, base + len(core) - len(bare)
-    return (core, base) if core.strip("_") else ("", base)
+def _trim(piece: str, base: int) -> tuple[str, int]:
+    """Without the combining marks at its start; empty when no letter or digit is left."""
+    if piece.isascii():
+        return (piece, base) if piece.strip("_") else ("", base)
+    bare = leading_marks().sub("", piece, count=1)
+    if blank().fullmatch(bare):
+        return "", base
+    return bare, base + len(piece) - len(bare)
 
 
 def _is_compound(core: str) -> bool:

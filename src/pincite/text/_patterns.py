@@ -9,12 +9,11 @@ from typing import Final
 from pincite.text import unicode_table as table
 from pincite.text._ranges import character_class
 
-__all__ = ["CAMEL", "CHUNK", "CONNECTOR", "items", "leading_marks", "unknown"]
+__all__ = ["CAMEL", "CHUNK", "CONNECTOR", "blank", "items", "leading_marks", "unknown"]
 
 # No token crosses white space, so a text is read chunk by chunk and each chunk only once.
 CHUNK: Final = re.compile(r"\S+")
-_CONNECTORS: Final = "-.@&·\u2010"
-CONNECTOR: Final = re.compile(f"[{_CONNECTORS}]")
+CONNECTOR: Final = re.compile("[-.@&·\u2010]")
 CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z][a-z])")
 
 
@@ -24,27 +23,35 @@ def items(text: str) -> re.Pattern[str]:
     return _ascii_items() if text.isascii() else _unicode_items()
 
 
-def _compile(inside: str, run: str) -> re.Pattern[str]:
+def _compile(inside: str, start: str, run: str) -> re.Pattern[str]:
+    """``start`` is asserted before the first character of a word: a mark cannot be it."""
     tail = r"\+\+|#|['’](?:[sStTdDmM]|ll|LL|re|RE|ve|VE)"
-    core = f"(?P<core>{inside}+(?:{CONNECTOR.pattern}{inside}+)*)"
+    core = f"(?P<core>{start}{inside}+(?:{CONNECTOR.pattern}{start}{inside}+)*)"
     return re.compile(f"{run}{core}(?P<tail>(?:{tail})(?!{inside}))?")
 
 
 @lru_cache(maxsize=1)
 def _ascii_items() -> re.Pattern[str]:
-    return _compile("[A-Za-z0-9_]", "(?P<run>(?!))|")
+    return _compile("[A-Za-z0-9_]", "", "(?P<run>(?!))|")
 
 
 @lru_cache(maxsize=1)
 def _unicode_items() -> re.Pattern[str]:
     inside = f"[{character_class(table.LETTERS, table.DIGITS, table.MARKS)}_]"
-    return _compile(inside, f"(?P<run>[{character_class(table.BIGRAMS)}]+)|")
+    start = f"(?![{character_class(table.MARKS)}])"
+    return _compile(inside, start, f"(?P<run>[{character_class(table.BIGRAMS)}]+)|")
 
 
 @lru_cache(maxsize=1)
 def leading_marks() -> re.Pattern[str]:
-    """Combining marks without a letter before them, and connectors of such marks."""
-    return re.compile(f"[{_CONNECTORS}{character_class(table.MARKS)}]*")
+    """Combining marks without a letter before them."""
+    return re.compile(f"[{character_class(table.MARKS)}]*")
+
+
+@lru_cache(maxsize=1)
+def blank() -> re.Pattern[str]:
+    """Nothing but underscores and combining marks: no word."""
+    return re.compile(f"[_{character_class(table.MARKS)}]*")
 
 
 @lru_cache(maxsize=1)
