@@ -17,6 +17,7 @@ from pincite.parsing.archives import check_inflated
 from pincite.parsing.decoding import decode
 from pincite.parsing.detection import detect_format, is_jats
 from pincite.parsing.plain import fenced, markdown_result
+from pincite.parsing.sheets import check_extent
 from pincite.parsing.tabular import parse_csv
 
 __all__ = ["OFFICE_FORMATS", "OfficeProcessor"]
@@ -85,6 +86,8 @@ def _extracted(data: bytes, kind: str, filename: str) -> MarkdownParseResult:
         raise ParseError(f"{filename} is encrypted; save a copy without a password.")
     if kind in _ZIPPED:
         check_inflated(data, filename)
+        if kind in ("xlsx", "ods"):
+            check_extent(data, filename)
     elif kind in ("html", "xml"):
         data = _as_utf8(data, filename)
     title = _title(data) if kind == "html" else ""

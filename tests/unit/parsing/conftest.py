@@ -77,3 +77,62 @@ def docx() -> bytes:
             "word/styles.xml": _STYLES,
         }
     )
+
+
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_ODF = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def _relations(kind: str, target: str) -> str:
+    return (
+        f'<Relationships xmlns="{_PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{_OFFICE}/{kind}" Target="{target}"/></Relationships>'
+    )
+
+
+@pytest.fixture
+def make_xlsx() -> Callable[[str], bytes]:
+    """Builds a workbook of one sheet, "Tides", from the XML of its rows."""
+    types = (
+        f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType='
+        '"application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/></Types>'
+    )
+    workbook = (
+        f'<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}"><sheets>'
+        '<sheet name="Tides" sheetId="1" r:id="rId1"/></sheets></workbook>'
+    )
+    return lambda rows: zipped(
+        {
+            "[Content_Types].xml": types,
+            "_rels/.rels": _relations("officeDocument", "xl/workbook.xml"),
+            "xl/workbook.xml": workbook,
+            "xl/_rels/workbook.xml.rels": _relations("worksheet", "worksheets/sheet1.xml"),
+            "xl/worksheets/sheet1.xml": (
+                f'<worksheet xmlns="{_SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+            ),
+        }
+    )
+
+
+@pytest.fixture
+def make_ods() -> Callable[[str], bytes]:
+    """Builds an OpenDocument spreadsheet of one sheet from the XML of its rows."""
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    return lambda rows: zipped(
+        {
+            "mimetype": kind,
+            "META-INF/manifest.xml": (
+                f'<manifest:manifest xmlns:manifest="{_ODF}:manifest:1.0"><manifest:file-entry '
+                f'manifest:full-path="/" manifest:media-type="{kind}"/></manifest:manifest>'
+            ),
+            "content.xml": (
+                f'<office:document-content xmlns:office="{_ODF}:office:1.0" '
+                f'xmlns:table="{_ODF}:table:1.0" xmlns:text="{_ODF}:text:1.0"><office:body>'
+                f'<office:spreadsheet><table:table table:name="Tides">{rows}</table:table>'
+                "</office:spreadsheet></office:body></office:document-content>"
+            ),
+        }
+    )
