@@ -144,6 +144,11 @@ if TYPE_CHECKING:
     from pincite.stores.uri import (
         open_store,
     )
+    from pincite.testing import (
+        HashEmbedder,
+        SinkContract,
+        VectorStoreContract,
+    )
     from pincite.text.analysis import (
         Analyzer,
     )
@@ -181,6 +186,7 @@ __all__ = [
     "FieldType",
     "Filter",
     "Geometry",
+    "HashEmbedder",
     "Hit",
     "IndexReport",
     "Indexer",
@@ -212,6 +218,7 @@ __all__ = [
     "Retrying",
     "STOPWORDS",
     "Sink",
+    "SinkContract",
     "Store",
     "StoreCorrupt",
     "StoreLocked",
@@ -224,6 +231,7 @@ __all__ = [
     "Unconfigured",
     "UnsupportedFormat",
     "VectorStore",
+    "VectorStoreContract",
     "Word",
     "WordBoxes",
     "filter_from_dict",
@@ -344,6 +352,11 @@ _MODULES = {
     ),
     "pincite.stores.retrying": ("Retrying",),
     "pincite.stores.uri": ("open_store",),
+    "pincite.testing": (
+        "HashEmbedder",
+        "SinkContract",
+        "VectorStoreContract",
+    ),
     "pincite.text.analysis": ("Analyzer",),
     "pincite.text.normalize": ("normalize_text",),
     "pincite.text.stopwords": ("STOPWORDS",),
