@@ -39,7 +39,7 @@ class HttpModel:
     ) -> None:
         self.endpoint = endpoint
         self._sleep = sleep
-        self._client: RunVar[httpx.AsyncClient | None] | None = None
+        self._clients: RunVar[list[httpx.AsyncClient]] | None = None
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text, shape (n, dimension); (0, 0) without texts."""
@@ -56,10 +56,11 @@ class HttpModel:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; a later call opens new ones."""
-        client = self._client.get(None) if self._client else None
-        if self._client and client:
-            self._client.set(None)
+        if self._clients is None:
+            return
+        for client in self._clients.get([]):
             await client.aclose()
+        self._clients.set([])
 
     @property
     def _label(self) -> str:
@@ -126,13 +127,13 @@ class HttpModel:
         import httpx
         from anyio.lowlevel import RunVar
 
-        if self._client is None:
-            self._client = RunVar(f"pincite-{self.endpoint.name}")
-        client = self._client.get(None)
-        if client is None:
-            client = httpx.AsyncClient(timeout=self.endpoint.timeout)
-            self._client.set(client)
-        return client
+        if self._clients is None:
+            self._clients = RunVar(f"pincite-{self.endpoint.name}")
+        clients = self._clients.get([])
+        if not clients:
+            clients = [httpx.AsyncClient(timeout=self.endpoint.timeout)]
+            self._clients.set(clients)
+        return clients[0]
 
     @property
     def _path(self) -> str:

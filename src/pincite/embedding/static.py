@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -29,15 +30,18 @@ _INSTALL = "pip install 'wordllama>=0.4.0.post1,<0.5'"
 
 _TEXTS_AT_ONCE = 256
 _TOKENS_AT_ONCE = 8192
+_CACHED_WORDS = 100_000
+_LONGEST_CACHED_WORD = 40
 
 
 class StaticModel:
     """Unit vectors from the mean of the vectors of a text's tokens.
 
-    Text is normalised and lower-cased first: the table knows capitals badly. A text without
-    tokens (blank, or only zero-width characters) gets the zero vector. There is no limit of
-    length and nothing is cut: ``max_tokens`` is None. Each vector depends on its own text alone,
-    not on the batch. Safe to share between threads; the files load at the first use (about 0.3 s).
+    Text is normalised and lower-cased first, since the table knows capitals badly, and blanks and
+    line ends only separate words. A text without tokens (blank, or only zero-width characters)
+    gets the zero vector. There is no limit of length and nothing is cut: ``max_tokens`` is None.
+    Each vector depends on its own text alone, not on the batch. Safe to share between threads;
+    the files load at the first use (about 0.3 s).
 
     Raises ``MissingExtra`` at first use when the ``wordllama`` files are not installed.
     """
@@ -49,28 +53,50 @@ class StaticModel:
     def __init__(self) -> None:
         self._lock = Lock()
         self._loaded: tuple[Tokenizer, NDArray[np.float32]] | None = None
+        self._cache: dict[str, list[int]] = {}
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, without padding, truncation or special tokens."""
+        """The tokenizer, without padding or truncation. It counts blanks, which ``encode`` and
+        ``count_tokens`` do not, so its counts are never smaller than theirs for prepared text."""
         return self._load()[0]
 
     def count_tokens(self, text: str) -> int:
         """The number of tokens that ``encode`` averages for this text."""
-        return len(self.tokenizer.encode(_prepared(text), add_special_tokens=False).ids)
+        words = _words(text)
+        known = self._tokens(set(words))
+        return sum(len(known[word]) for word in words)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit row of 256 for each text, shape (n, 256)."""
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        tokenizer, table = self._load()
+        table = self._load()[1]
         for first in range(0, len(texts), _TEXTS_AT_ONCE):
-            batch = [_prepared(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
-            encodings = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            for at, encoding in enumerate(encodings, start=first):
-                vectors[at] = _sum_of_rows(table, encoding.ids)
+            batch = [_words(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
+            known = self._tokens(set(chain.from_iterable(batch)))
+            for at, words in enumerate(batch, start=first):
+                ids = list(chain.from_iterable(map(known.__getitem__, words)))
+                vectors[at] = _sum_of_rows(table, ids)
         return unit_rows(vectors)
+
+    def _tokens(self, words: set[str]) -> dict[str, list[int]]:
+        """The tokens of each word. No entry of the vocabulary crosses from a word to the next, so
+        that a word has the same tokens wherever it stands, and a cache replaces most tokenising."""
+        cache = self._cache
+        known = {word: ids for word in words if (ids := cache.get(word)) is not None}
+        missing = [word for word in words if word not in known]
+        if not missing:
+            return known
+        encodings = self.tokenizer.encode_batch_fast(missing, add_special_tokens=False)
+        fresh = {word: encoding.ids for word, encoding in zip(missing, encodings, strict=True)}
+        if len(cache) > _CACHED_WORDS:
+            cache = self._cache = {}
+        cache.update(
+            (word, ids) for word, ids in fresh.items() if len(word) <= _LONGEST_CACHED_WORD
+        )
+        return known | fresh
 
     def _load(self) -> tuple[Tokenizer, NDArray[np.float32]]:
         if self._loaded is None:
@@ -81,11 +107,11 @@ class StaticModel:
         return self._loaded
 
 
-def _prepared(text: str) -> str:
+def _words(text: str) -> list[str]:
     if text.isascii():
-        return text.lower()
+        return text.lower().split()
     # Lone surrogates cannot be tokenised.
-    return normalize_text(text).lower().encode("utf-8", "replace").decode()
+    return normalize_text(text).lower().encode("utf-8", "replace").decode().split()
 
 
 def _package_folder() -> Path:
@@ -97,13 +123,9 @@ def _package_folder() -> Path:
 
 
 def _open_tokenizer(root: Path) -> Tokenizer:
-    from tokenizers import Regex, Tokenizer
-    from tokenizers.pre_tokenizers import Split
+    from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(root / _TOKENIZER))
-    # No entry of the vocabulary crosses from a word to the next one's space mark, so cutting there
-    # gives the same tokens, and words come from the tokenizer's cache.
-    tokenizer.pre_tokenizer = Split(Regex("▁+[^▁]*"), behavior="isolated")
     # A text that spells "<s>" is text.
     tokenizer.encode_special_tokens = True
     return tokenizer
