@@ -22,6 +22,19 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/docs
 
+# The long forms. Folders of data are named by the caller: DATASETS holds judged collections,
+# DOCUMENTS a manifest.tsv with its files, CORPUS what benchmarks/corpus.py harvests.
+soak: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=soak PINCITE_CRASH_KILLS=200 PINCITE_SOAK_SECONDS=60 PINCITE_SOAK_READERS=8 \
+		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/startup.py --json benchmarks/results/startup.json
+	$(BIN)/python benchmarks/filters.py --json benchmarks/results/filters.json
+	$(if $(DATASETS),$(BIN)/python benchmarks/quality.py --data $(DATASETS) --json benchmarks/results/quality-keyword.json)
+	$(if $(DOCUMENTS),$(BIN)/python benchmarks/facts.py --data $(DOCUMENTS) --json benchmarks/results/facts.json)
+	$(if $(CORPUS),$(BIN)/python benchmarks/bm25.py --data $(CORPUS) --json benchmarks/results/bm25.json)
+
 clean:
 	rm -rf $(VENV) build src/*.egg-info src/pincite/_native*.so
 
