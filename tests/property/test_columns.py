@@ -18,7 +18,7 @@ from pincite.segments.columns import Columns, build_columns, merge_columns
 from pincite.segments.file import SegmentFile, write_segment
 from pincite.testing.strategies import field_specs, filters, metadata
 
-modest = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+modest = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def stored(arrays: Any) -> Columns:
