@@ -12,8 +12,8 @@ __all__ = ["scan_blocks"]
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*$)")
-_DELIMITER = re.compile(r" {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
-_SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_SETEXT = re.compile(r" {0,3}(?:={2,}|-{2,})[ \t]*$")
+_SETEXT_LINES = 2  # a longer paragraph over a line of dashes is text, not a title
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _IMAGE = re.compile(r"\s*!\[[^\]\n]*\]\([^)\n]*\)\s*$")
 _INDENTED = re.compile(r"(?: {4}|\t)")
@@ -125,6 +125,8 @@ def _paragraph(lines: list[str], at: int) -> _Piece:
     end = at + 1
     while end < len(lines) and lines[end].strip():
         if len(lines[end]) < 1000 and _SETEXT.match(lines[end].rstrip("\n")):
+            if end - at > _SETEXT_LINES:
+                break
             return "heading", 1 if "=" in lines[end] else 2, end + 1
         if _starts_block(lines, end):
             break

@@ -91,6 +91,15 @@ def test_a_shorter_fence_does_not_close_a_longer_one() -> None:
     assert kinds(text) == [("code", 0), ("heading", 1)]
 
 
+def test_a_long_paragraph_over_dashes_is_no_title() -> None:
+    assert kinds("one\ntwo\nthree\n-----\nnext\n") == [
+        ("paragraph", 0),
+        ("other", 0),
+        ("paragraph", 0),
+    ]
+    assert kinds("one\n-----\n") == [("heading", 2)]
+
+
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
     assert kinds("---\n\n# A\n") == [("other", 0), ("heading", 1)]
 
