@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -91,6 +90,8 @@ def _try_lock_windows(descriptor: int) -> bool:
 
 
 def _sign(descriptor: int) -> None:
+    import socket  # only writers pay for it
+
     since = datetime.now(UTC).isoformat(timespec="seconds")
     record = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
     text = json.dumps(record).encode()

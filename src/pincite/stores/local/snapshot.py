@@ -5,7 +5,6 @@ Segments never change, so that what was loaded for one generation serves the nex
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +43,6 @@ __all__ = ["Mask", "Segment", "Session", "Snapshot", "load_snapshot"]
 Mask = NDArray[np.bool_]
 
 _FILTERS: Final = 64
-_log = logging.getLogger(__name__)
 
 
 class Segment:
@@ -129,7 +127,9 @@ class Segment:
             return self._columns
 
     def _rebuilt_keyword(self, session: Session) -> SegmentFile:
-        _log.warning(
+        import logging  # a process that only searches seldom has something to say
+
+        logging.getLogger(__name__).warning(
             "Segment %s was indexed by another version of the analyser; its keyword side is built "
             "in memory. Write to the store once, or run doctor with repair, to keep it.",
             self.record.number,
