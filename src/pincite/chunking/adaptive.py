@@ -60,7 +60,8 @@ class AdaptiveChunker:
     ``tokenizer`` is a ``tokenizers.Tokenizer`` (special tokens count, its truncation does not), a
     function from text to a count, or None for ``pincite.chunking.tokens.approximate_tokens``.
     Passages are also at most 16 characters per token of the limit long.
-    ``fill_tables=True`` names the ranges of tables in ``tables`` as ``table-<n>``, counted from 1.
+    ``fill_tables=True`` puts the ranges of tables into ``tables``. Their ids are the keys of the
+    parser's ``tables`` where it names as many as there are, else ``table-<n>``, counted from 1.
 
     Raises ``InvalidArgument`` when ``max_tokens`` < 8, and from ``chunk`` when the tokenizer finds
     more than the limit in a single character.
@@ -95,7 +96,7 @@ class AdaptiveChunker:
         places, document = Places(result), outline(result)
         cutter = _Cutter(text, document, self._counter, self.max_tokens)
         tables = [block for block in document.blocks if block.kind == "table"]
-        spans = _TableSpans(text, tables if self.fill_tables else [])
+        spans = _TableSpans(text, tables if self.fill_tables else [], list(result.tables))
         return [
             places.chunk(
                 index,
@@ -275,10 +276,12 @@ class _Cutter:
 
 
 class _TableSpans:
-    def __init__(self, text: str, tables: list[Block]) -> None:
+    def __init__(self, text: str, tables: list[Block], names: list[str]) -> None:
+        if len(names) != len(tables):
+            names = [f"table-{number}" for number in range(1, len(tables) + 1)]
         self._tables = [
-            (table.start, content_end(text, table.start, table.end), f"table-{number}")
-            for number, table in enumerate(tables, start=1)
+            (table.start, content_end(text, table.start, table.end), name)
+            for table, name in zip(tables, names, strict=True)
         ]
         self._ends = [end for _, end, _ in self._tables]
 

@@ -80,7 +80,8 @@ class _ByFunction:
     @property
     def fingerprint(self) -> str:
         named = self._function if hasattr(self._function, "__qualname__") else type(self._function)
-        return f"function:{named.__module__}.{named.__qualname__}"
+        owner = getattr(getattr(self._function, "__self__", None), "name", "")
+        return f"function:{named.__module__}.{named.__qualname__}" + (f":{owner}" if owner else "")
 
     def count(self, text: str) -> int:
         return int(self._function(text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
@@ -126,9 +126,12 @@ class InferenceClient:
             else model.max_tokens
         )
 
-    def tokenizer(self, endpoint: str) -> Tokenizer | None:
-        """The model's tokenizer, None when only the host has it."""
+    def tokenizer(self, endpoint: str) -> Tokenizer | Callable[[str], int] | None:
+        """What counts the model's tokens: its ``tokenizers.Tokenizer``, or a function from a text
+        to its number of tokens; None when only the host knows."""
         model = self._model(endpoint)
+        if isinstance(model, StaticModel):
+            return model.count_tokens
         return None if isinstance(model, HttpModel) else model.tokenizer
 
     async def aclose(self) -> None:

@@ -102,7 +102,8 @@ class Embedder:
 
     @property
     def tokenizer(self) -> Any:
-        """The model's ``tokenizers.Tokenizer``, None when the client has none."""
+        """What counts the model's tokens, for a chunker: a ``tokenizers.Tokenizer`` or a function
+        from a text to a number; None when the client has none."""
         return self._ask("tokenizer", None)
 
     def _ask(self, method: str, default: Any) -> Any:

@@ -231,6 +231,15 @@ def test_table_spans_are_filled_on_request() -> None:
     ]
 
 
+def test_table_spans_bear_the_parsers_ids() -> None:
+    text = f"{table(1)}\n{table(2)}"
+    ids = {"tbl-7": "<table></table>", "tbl-9": "<table></table>"}
+    result = MarkdownParseResult(markdown=text, page_ranges=[], total_pages=0, tables=ids)
+    (chunk,) = AdaptiveChunker(fill_tables=True).chunk(result)
+
+    assert [span.table_id for span in chunk.tables] == ["tbl-7", "tbl-9"]
+
+
 def test_table_spans_of_a_cut_table_cover_each_part() -> None:
     chunks = AdaptiveChunker(40, fill_tables=True).chunk(parsed(table(20)))
 

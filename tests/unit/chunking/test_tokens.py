@@ -6,6 +6,7 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from pincite.chunking.tokens import approximate_tokens, token_counter
+from pincite.embedding.static import StaticModel
 from pincite.errors import InvalidArgument
 
 
@@ -61,6 +62,12 @@ def test_fingerprints_tell_tokenizers_apart() -> None:
     assert len(set(found)) == 4
     assert token_counter(word_tokenizer()).fingerprint == found[2]
     assert found[1] == "function:builtins.len"
+
+
+def test_the_model_behind_a_function_is_part_of_its_fingerprint() -> None:
+    found = token_counter(StaticModel().count_tokens).fingerprint
+
+    assert found.endswith("StaticModel.count_tokens:wordllama-l2-supercat-256")
 
 
 def test_anything_else_is_refused() -> None:
