@@ -146,7 +146,7 @@ class SegmentFile:
     Safe to share between threads. ``name`` is what errors call the segment.
     """
 
-    __slots__ = ("_crcs", "_data", "_entries", "kind", "meta", "name", "version")
+    __slots__ = ("_body", "_crcs", "_data", "_entries", "kind", "meta", "name", "version")
 
     kind: str
     version: int
@@ -216,8 +216,12 @@ class SegmentFile:
         return self._data[entry.offset : entry.offset + entry.nbytes]
 
     def verify(self) -> None:
-        """Check every block of every array again."""
+        """Check every block of every array again, and that the bytes between arrays are zero."""
+        end = self._body
         for name, entry in self._entries.items():
+            if any(self._data[end : entry.offset]):
+                raise self._corrupt(f"the bytes before array {name!r} are not zero")
+            end = entry.offset + entry.nbytes
             entry.checked[:] = bytes(len(entry.checked))
             entry.whole = False
             self.array(name)
@@ -239,7 +243,7 @@ class SegmentFile:
             raise self._corrupt(f"it has {data.nbytes} bytes where {size} were written")
         if crc != zlib.crc32(data[_CRC_AT + 4 : start], _crc_before(data)):
             raise self._corrupt("its header or directory fails the checksum")
-        middle = _HEADER.size + directory
+        middle, self._body = _HEADER.size + directory, start
         return bytes(data[_HEADER.size : middle]), data[middle:start]
 
     def _read_directory(self, document: dict[str, JSON]) -> dict[str, _Entry]:
@@ -249,8 +253,7 @@ class SegmentFile:
             raise TypeError("meta is not a mapping")
         self.meta = meta
         entries: dict[str, _Entry] = {}
-        _, _, _, _, directory, checksums = _HEADER.unpack_from(self._data)
-        end, crcs = _HEADER.size + directory + checksums, 0
+        end, crcs = self._body, 0
         for name, code, shape in document["arrays"]:
             dimensions = tuple(_natural(n) for n in shape)
             entry = _entry(_text(code), dimensions, end, self._data.nbytes, crcs)

@@ -37,7 +37,13 @@ __all__ = [
 LARGE: Final = 4 << 20
 """From this size in bytes on a part is a file of its own."""
 
-_VERSION: Final = 1
+_VERSIONS: Final[Mapping[PartKind, int]] = {
+    PartKind.ROWS: 1,
+    PartKind.VECTORS: 1,
+    PartKind.KEYWORD: 2,
+    PartKind.COLUMNS: 1,
+}
+"""The version of each kind of part that is written; older ones are read."""
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
 Piece = bytes | memoryview
@@ -73,7 +79,7 @@ def encode_part(kind: PartKind, arrays: Arrays) -> list[Piece]:
     if kind is PartKind.KEYWORD:
         analyzer = default_analyzer()
         meta = {"analyzer_version": analyzer.version, "analyzer": analyzer.fingerprint}
-    return segment_pieces(kind, _VERSION, arrays, meta)
+    return segment_pieces(kind, _VERSIONS[kind], arrays, meta)
 
 
 def part_file(number: int, kind: PartKind, stamp: int) -> str:
@@ -99,7 +105,7 @@ def open_part(
             f"Segment {label} is not the one that was committed. Run doctor with repair, or "
             "restore a backup."
         )
-    if segment.version > _VERSION:
+    if segment.version > _VERSIONS[record.kind]:
         raise StoreCorrupt(
             f"Segment {label} has version {segment.version}; open it with a newer Pincite."
         )
