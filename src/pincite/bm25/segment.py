@@ -1,12 +1,27 @@
 """The keyword part of a segment: a sorted vocabulary and the postings of each term.
 
-Arrays, T terms, P postings, R rows:
+Version 2. T terms, P postings, R rows, C <= 254 codes, all little-endian:
 
 - ``vocabulary`` uint8: the terms in byte order, UTF-8, one after another;
-- ``vocabulary_offsets`` uint64 (T + 1): where each term starts in it;
-- ``postings_offsets`` uint64 (T + 1): where each term's postings start;
-- ``rows`` uint32 (P): ascending within a term; ``tfs`` (P), the narrowest of uint8, 16 and 32;
-- ``lengths`` uint32 (R): |d| of each row.
+- ``vocabulary_offsets`` uint32 (T + 1): where each term starts in it;
+- ``rows`` uint16 (P): the low 16 bits of each posting's row, ascending within a run;
+- ``codes`` uint8 (P): each posting's frequency and length, roughly (see ``codebook``);
+- ``code_tfs``, ``code_lengths`` uint32 (C): what a code stands for;
+- ``large_at`` uint32, ascending, ``large_tfs`` uint32: which postings have a frequency above
+  ``codebook.EXACT``, and that frequency. All others have their code's;
+- ``run_starts`` uint32 (runs + 1), ``run_blocks`` uint16 (runs): a run is a term's postings within
+  one block of 65,536 rows: where it starts among the postings, and the high bits of its rows;
+- ``term_runs`` uint32 (T + 1): where each term's runs start;
+- ``lengths`` uint32 (R): |d| of each row; ``totals`` uint64 (1): their sum;
+- ``long_terms`` uint32 (L), ascending: the terms with ``packing.LONG`` postings or more. For each,
+  over the W windows of ``packing.WINDOW`` rows: ``window_starts`` uint32 (L, W + 1), where the
+  window's postings start, and ``window_codes`` uint8 (L, W, 4), for each of ``codebook.GROUPS`` a
+  code that none of the window's postings exceeds, or ``NO_CODE``.
+
+Whoever builds a segment groups postings by term and calls ``packing.pack_arrays``. A bound made of
+codes holds under every k1, b and average length, so none of them is stored.
+
+Version 1 (``postings_offsets``, ``rows`` uint32, ``tfs``) is still read.
 """
 
 from __future__ import annotations
@@ -19,6 +34,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.bm25.packing import pack_arrays
 from pincite.errors import InvalidArgument, StoreCorrupt
 
 __all__ = ["ArraySource", "KeywordSegment", "Postings", "build_arrays", "merge_arrays"]
@@ -26,6 +42,7 @@ __all__ = ["ArraySource", "KeywordSegment", "Postings", "build_arrays", "merge_a
 Postings = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 """Rows, ascending, and the term's frequency in each."""
 
+_VERSION_1 = ("vocabulary", "vocabulary_offsets", "postings_offsets", "rows", "tfs", "lengths")
 _ENCODING, _LONE_SURROGATES = "utf-8", "surrogatepass"
 
 
@@ -40,10 +57,9 @@ class ArraySource(Protocol):
 class _Held:
     """Arrays in memory, read like those of a file."""
 
-    name = "in memory"
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], name: str = "in memory") -> None:
         self._arrays = arrays
+        self.name = name
 
     def array(self, name: str) -> NDArray[Any]:
         return self._arrays[name]
@@ -55,12 +71,18 @@ class KeywordSegment:
     def __init__(self, source: ArraySource) -> None:
         """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
         self._name = source.name
-        self.lengths: NDArray[np.uint32] = source.array("lengths")
-        self._rows = source.array("rows")
-        self._tfs = source.array("tfs")
-        self._blob = source.array("vocabulary").data
-        self._terms_at = source.array("vocabulary_offsets").data
-        self._postings_at = source.array("postings_offsets").data
+        self._source = _upgraded(source)
+        self._blob = self._source.array("vocabulary").data
+        self._terms_at = self._source.array("vocabulary_offsets").data
+        self._term_runs = self._source.array("term_runs").data
+        self._run_starts = self._source.array("run_starts")
+        self._run_blocks = self._source.array("run_blocks")
+        self.lengths: NDArray[np.uint32] = self._source.array("lengths")
+        self._rows = self._source.array("rows")
+        self._codes = self._source.array("codes")
+        self._code_tfs = self._source.array("code_tfs")
+        self._large_at = self._source.array("large_at")
+        self._large_tfs = self._source.array("large_tfs")
         self._check_shape()
 
     @classmethod
@@ -75,7 +97,7 @@ class KeywordSegment:
     @functools.cached_property
     def total_length(self) -> int:
         """The sum of ``lengths``."""
-        return int(self.lengths.sum(dtype=np.uint64))
+        return int(self._source.array("totals")[0])
 
     @property
     def vocabulary_size(self) -> int:
@@ -95,25 +117,40 @@ class KeywordSegment:
         index = self._lower_bound(wanted)
         if index == self.vocabulary_size or self._term(index) != wanted:
             return _nothing()
-        return self._postings(index)
+        return self._postings(self._term_runs[index], self._term_runs[index + 1])
 
     def inverted(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Term number, row and frequency of every posting, in stored order."""
-        offsets = np.array(self._postings_at, dtype=np.int64)
-        counts = offsets[1:] - offsets[:-1]
-        if counts.size and counts.min() < 0:
-            raise self._corrupt("its postings run backwards")
-        self._check_rows(self._rows)
-        numbers = np.repeat(np.arange(len(counts)), counts)
-        return numbers, self._rows, self._tfs.astype(np.uint32)
+        runs = np.array(self._term_runs, dtype=np.int64)
+        if runs.size and (runs[1:] < runs[:-1]).any():
+            raise self._corrupt("its runs go backwards")
+        starts = self._run_starts.astype(np.int64)[runs]
+        rows, tfs = self._postings(0, len(self._run_blocks))
+        return np.repeat(np.arange(len(runs) - 1), np.diff(starts)), rows, tfs
 
-    def _postings(self, index: int) -> Postings:
-        start, end = self._postings_at[index], self._postings_at[index + 1]
-        if not start <= end <= len(self._rows):
+    def _postings(self, first: int, end: int) -> Postings:
+        """Those of the runs [first, end)."""
+        if not first <= end <= len(self._run_blocks):
+            raise self._corrupt("a term's runs lie outside of it")
+        starts = self._run_starts[first : end + 1].astype(np.int64)
+        counts = np.diff(starts)
+        if (counts < 0).any() or starts[-1] > len(self._rows):
             raise self._corrupt("a term's postings lie outside of it")
-        rows = self._rows[start:end]
-        self._check_rows(rows)
-        return rows, self._tfs[start:end].astype(np.uint32, copy=False)
+        part = slice(starts[0], starts[-1])
+        blocks = self._run_blocks[first:end].astype(np.uint32) << np.uint32(16)
+        rows = np.repeat(blocks, counts) | self._rows[part]
+        if rows.size and rows.max() >= self.rows:
+            raise self._corrupt("a posting names a row that it does not have")
+        return rows, self._frequencies(part)
+
+    def _frequencies(self, part: slice) -> NDArray[np.uint32]:
+        codes = self._codes[part]
+        if codes.size and codes.max() >= len(self._code_tfs):
+            raise self._corrupt("a posting has a code that stands for nothing")
+        tfs = self._code_tfs[codes]
+        first, end = np.searchsorted(self._large_at, [part.start, part.stop])
+        tfs[self._large_at[first:end] - np.uint32(part.start)] = self._large_tfs[first:end]
+        return tfs
 
     def _term(self, index: int) -> bytes:
         return bytes(self._blob[self._terms_at[index] : self._terms_at[index + 1]])
@@ -129,22 +166,40 @@ class KeywordSegment:
         return low
 
     def _check_shape(self) -> None:
-        terms, postings = self._terms_at, self._postings_at
-        if not len(terms) == len(postings) >= 1 or len(self._rows) != len(self._tfs):
+        terms, runs, starts = self._terms_at, self._term_runs, self._run_starts
+        differ = (
+            not len(terms) == len(runs) >= 1
+            or len(starts) != len(self._run_blocks) + 1
+            or len(self._rows) != len(self._codes)
+            or len(self._large_at) != len(self._large_tfs)
+        )
+        if differ:
             raise self._corrupt("its arrays differ in length")
-        ends = (terms[0], terms[-1], postings[0], postings[-1])
-        if ends != (0, len(self._blob), 0, len(self._rows)):
+        ends = (terms[0], terms[-1], runs[0], runs[-1], starts[0], starts[-1])
+        if ends != (0, len(self._blob), 0, len(self._run_blocks), 0, len(self._rows)):
             raise self._corrupt("its offsets do not cover its arrays")
-
-    def _check_rows(self, rows: NDArray[np.uint32]) -> None:
-        if rows.size and rows.max() >= self.rows:
-            raise self._corrupt("a posting names a row that it does not have")
+        if self._large_at.size and (
+            self._large_at[-1] >= len(self._rows)
+            or (self._large_at[1:] <= self._large_at[:-1]).any()
+        ):
+            raise self._corrupt("its large frequencies are out of order")
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(
             f"Keyword segment {self._name} is damaged: {what}. "
             "Run `pincite doctor --repair` to rebuild it."
         )
+
+
+def _upgraded(source: ArraySource) -> ArraySource:
+    """``source``, or what it holds in version 1 packed as version 2."""
+    try:
+        source.array("term_runs")
+    except (KeyError, StoreCorrupt):
+        old = {name: source.array(name) for name in _VERSION_1}
+    else:
+        return source
+    return _Held(pack_arrays(*old.values()), source.name)
 
 
 def build_arrays(
@@ -211,14 +266,14 @@ def _assemble(
     # Stable, so that rows stay ascending within each term.
     grouped = np.argsort(place[terms], kind="stable")
     words = [vocabulary[number] for number in order]
-    return {
-        "vocabulary": np.frombuffer(b"".join(words), dtype=np.uint8),
-        "vocabulary_offsets": _offsets(np.array([len(word) for word in words], dtype=np.uint64)),
-        "postings_offsets": _offsets(used[order]),
-        "rows": rows[grouped],
-        "tfs": _narrow(tfs[grouped]),
-        "lengths": lengths,
-    }
+    return pack_arrays(
+        b"".join(words),
+        _offsets(np.array([len(word) for word in words], dtype=np.uint64)),
+        _offsets(used[order]),
+        rows[grouped],
+        tfs[grouped],
+        lengths,
+    )
 
 
 def _by_bytes(vocabulary: Sequence[bytes]) -> list[int]:
@@ -227,10 +282,6 @@ def _by_bytes(vocabulary: Sequence[bytes]) -> list[int]:
 
 def _offsets(counts: NDArray[Any]) -> NDArray[np.uint64]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
-
-
-def _narrow(values: NDArray[np.uint32]) -> NDArray[Any]:
-    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def _uint32(values: array[int]) -> NDArray[np.uint32]:
