@@ -256,7 +256,7 @@ def run(
     repeats: int,
 ) -> Any:
     """``measure``, with our bitmaps as they are used: not counted, the cache warm."""
-    count = np.count_nonzero(columns.bitmap(case.where, SPEC))
+    count = int(np.count_nonzero(columns.bitmap(case.where, SPEC)))
 
     def bitmap(one: Case) -> int:
         columns.bitmap(one.where, SPEC)

@@ -129,7 +129,7 @@ class Columns:
         Raises InvalidQueryError for a filter that ``validate`` refuses.
         """
         validate(where, spec)
-        key = _cache_key(where)
+        key = _cache_key(where) if self._cached else ""
         bitmap = self._recall(key)
         if bitmap is None:
             bitmap = self._evaluate(where, spec)
@@ -145,7 +145,7 @@ class Columns:
             return found
 
     def _remember(self, key: str, bitmap: NDArray[np.bool_]) -> None:
-        if not key or self._cached < 1:
+        if not key:
             return
         with self._lock:
             self._cache[key] = bitmap
@@ -165,9 +165,11 @@ class Columns:
 
     def _combined(self, where: AllOf | AnyOf, spec: FieldSpec) -> NDArray[np.bool_]:
         combine = np.logical_and if isinstance(where, AllOf) else np.logical_or
-        combined = np.full(self.rows, isinstance(where, AllOf), dtype=np.bool_)
-        for term in where.terms:
-            combine(combined, self._evaluate(term, spec), out=combined)
+        if not where.terms:
+            return np.full(self.rows, isinstance(where, AllOf), dtype=np.bool_)
+        combined = self._evaluate(where.terms[0], spec)
+        for term in where.terms[1:]:
+            combined = combine(combined, self._evaluate(term, spec))
         return combined
 
     def _predicate(self, predicate: DeclaredFilter, spec: FieldSpec) -> NDArray[np.bool_]:
