@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import re
 import sys
 import time
 import unicodedata
 from pathlib import Path
+
+from report import write_report
 
 from pincite.errors import PinciteError
 from pincite.parsing.registry import parse
@@ -52,16 +53,16 @@ def main() -> int:
     arguments = parser.parse_args()
     with (arguments.data / "manifest.tsv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    report = []
+    files: list[dict[str, object]] = []
     for row in rows:
         found, note, seconds = look(arguments.data, row, arguments.backend)
-        report.append({"file": row["file"], "found": found, "note": note, "seconds": seconds})
+        files.append({"file": row["file"], "found": found, "note": note, "seconds": seconds})
         print(f"{'found ' if found else 'MISSED'} {seconds:6.3f} s  {row['file']}  ({note})")
-    total = sum(bool(item["found"]) for item in report)
-    spent = sum(float(str(item["seconds"])) for item in report)
-    print(f"{total} of {len(report)} facts found in {spent:.2f} s")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    total = sum(bool(item["found"]) for item in files)
+    spent = sum(float(str(item["seconds"])) for item in files)
+    print(f"{total} of {len(files)} facts found in {spent:.2f} s")
+    figures = {"backend": arguments.backend, "found": total, "of": len(files), "files": files}
+    write_report(arguments.json, figures, packages=["pypdfium2", "kreuzberg"])
     return 0
 
 

@@ -12,9 +12,6 @@ Run: python benchmarks/filters.py [--rows 1000000] [--repeats 25] [--json OUT]
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import random
 import sqlite3
 import statistics
@@ -27,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from report import write_report
 
 from pincite.model.fields import Field, FieldType, full_spec
 from pincite.model.filters import DeclaredFilter, Filter
@@ -205,17 +203,6 @@ def many_values(columns: Columns, repeats: int) -> dict[str, float]:
     return found
 
 
-def machine() -> dict[str, Any]:
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "sqlite": sqlite3.sqlite_version,
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-    }
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -236,15 +223,14 @@ def main() -> int:
         results = [run(case, peers, columns, cached, options.repeats) for case in cases()]
     report = {
         "rows": options.rows,
-        "machine": machine(),
+        "sqlite": sqlite3.sqlite_version,
         "build_seconds": built,
         "bytes_a_row": len(data) / options.rows,
         "many_values_p50_ms": many_values(columns, options.repeats),
         "results": results,
     }
     show(report)
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_report(options.json, report, packages=["lancedb"])
     return 0 if meets_bar(results) else 1
 
 

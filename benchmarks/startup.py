@@ -29,6 +29,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from report import write_report
+
 BARS = {"help": 1.4, "search": 4.0}
 QUERY = "bulk moraine drift"
 PARAGRAPHS_PER_FILE = 25
@@ -46,9 +48,7 @@ def main() -> int:
         costs = measure(commands(store), options.runs)
     report = summary(costs, chunks, options.runs)
     print(table(report))
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_report(options.json, report, packages=["click", "pydantic"])
     return 0 if report["passed"] else 1
 
 
