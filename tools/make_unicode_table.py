@@ -43,6 +43,7 @@ from typing import Final
 __all__ = [
     "ACCENT_FOLDS",
     "BIGRAMS",
+    "BIGRAM_MARKS",
     "CASE_FOLDS",
     "CASE_RANGES",
     "DIGITS",
@@ -104,6 +105,10 @@ def is_bigram(character: str) -> bool:
         return False
     name = unicodedata.name(character, "")
     return name.startswith(HAN_NAMES) or any(word in name for word in BIGRAM_NAMES)
+
+
+def is_bigram_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M") and is_bigram(character)
 
 
 def is_letter(character: str) -> bool:
@@ -205,6 +210,8 @@ def render() -> str:
         block("MARKS", pairs, "_ranges", ranges(is_mark)),
         "\n# Han, Kana, Hangul, Thai, Lao, Khmer and Burmese: written without spaces.",
         block("BIGRAMS", pairs, "_ranges", ranges(is_bigram)),
+        "\n# Those of them that belong to the character before: Thai vowels above, tones.",
+        block("BIGRAM_MARKS", pairs, "_ranges", ranges(is_bigram_mark)),
         "\n# Characters that normalisation may merge or reorder with what stands before them.",
         block("JOINING", pairs, "_ranges", ranges(lambda c: joins(c, seconds))),
         "\n# Not characters yet: they separate words, also under a Python that knows them.",

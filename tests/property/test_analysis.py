@@ -8,6 +8,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pincite.text._items import read_items
 from pincite.text.analysis import Analyzer
 from pincite.text.languages import detect_language
 from pincite.text.normalize import align, normalize_text
@@ -110,3 +111,15 @@ def test_highlights_are_ordered_spans_apart(text: str, language: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_detection_never_fails_and_never_changes_its_mind(text: str) -> None:
     assert detect_language(text) == detect_language(text)
+
+
+@given(st.text("aB9xYz_-.,'+#@&s t\"()/", max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_the_short_cut_for_plain_words_changes_nothing(text: str) -> None:
+    for chunk in text.split():
+        items = list(read_items(chunk))
+        tokens = ANALYZER.tokens(chunk)
+
+        assert [(i.text.lower(), i.start, i.end, i.part) for i in items] == [
+            tuple(t) for t in tokens
+        ]

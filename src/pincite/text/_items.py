@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from pincite.text._patterns import CAMEL, CONNECTOR, blank, items, leading_marks, unknown
+from pincite.text._patterns import (
+    CAMEL,
+    CONNECTOR,
+    blank,
+    characters,
+    items,
+    leading_marks,
+    unknown,
+)
 
 __all__ = ["Item", "Kind", "is_plain", "read_items"]
 
@@ -48,10 +56,13 @@ def is_plain(chunk: str) -> bool:
 
 
 def _bigrams(run: str, base: int) -> Iterator[Item]:
-    if len(run) == 1:
-        yield Item(run, base, base + 1, part=False, kind="bigram")
-    for i in range(len(run) - 1):
-        yield Item(run[i : i + 2], base + i, base + i + 2, part=False, kind="bigram")
+    """Pairs of neighbouring characters as a reader sees them: a Thai vowel sign or tone mark is
+    part of its consonant's."""
+    places = [match.start() for match in characters().finditer(run)]
+    places.append(len(run))
+    for i in range(max(len(places) - 2, 1)):
+        start, end = places[i], places[min(i + 2, len(places) - 1)]
+        yield Item(run[start:end], base + start, base + end, part=False, kind="bigram")
 
 
 def _word(core: str, tail: str, base: int) -> Iterator[Item]:

@@ -9,7 +9,16 @@ from typing import Final
 from pincite.text import unicode_table as table
 from pincite.text._ranges import character_class
 
-__all__ = ["CAMEL", "CHUNK", "CONNECTOR", "blank", "items", "leading_marks", "unknown"]
+__all__ = [
+    "CAMEL",
+    "CHUNK",
+    "CONNECTOR",
+    "blank",
+    "characters",
+    "items",
+    "leading_marks",
+    "unknown",
+]
 
 # No token crosses white space, so a text is read chunk by chunk and each chunk only once.
 CHUNK: Final = re.compile(r"\S+")
@@ -52,6 +61,12 @@ def leading_marks() -> re.Pattern[str]:
 def blank() -> re.Pattern[str]:
     """Nothing but underscores and combining marks: no word."""
     return re.compile(f"[_{character_class(table.MARKS)}]*")
+
+
+@lru_cache(maxsize=1)
+def characters() -> re.Pattern[str]:
+    """One character of an unspaced run, with the marks that belong to it."""
+    return re.compile(f"(?s:.)[{character_class(table.BIGRAM_MARKS)}]*")
 
 
 @lru_cache(maxsize=1)

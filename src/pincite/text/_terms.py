@@ -19,7 +19,7 @@ _FOLDED_FIRST: Final = frozenset({"en"})
 
 # A longer word (a hash, base64, noise) is known by its first characters.
 _LONGEST: Final = 256
-_CACHED_WORDS: Final = 400_000
+_CACHED_WORDS: Final = 100_000
 _PLAIN: Final = str.maketrans({"\u2010": "-", "’": "'"})
 
 
@@ -35,7 +35,7 @@ class TermMaker:
     def term(self, item: Item, code: str) -> str:
         """The term of an item in a language; never empty."""
         if item.kind == "bigram":
-            return item.text  # these scripts have neither case nor accents
+            return item.text[:_LONGEST]  # these scripts have neither case nor accents
         return self.word_term(item.text, code if item.kind == "word" else "")
 
     def word_term(self, word: str, code: str) -> str:
@@ -51,7 +51,7 @@ class TermMaker:
         return term
 
     def _make(self, text: str, code: str) -> str:
-        folded = casefold(text.translate(_PLAIN))
+        folded = text.lower() if text.isascii() else casefold(text.translate(_PLAIN))
         if self.accents == "fold" and code in _FOLDED_FIRST:
             folded = fold_accents(folded) or folded
         stem = stem_function(code)

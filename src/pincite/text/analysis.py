@@ -26,7 +26,7 @@ __all__ = ["ANALYZER_VERSION", "Analyzer", "Token", "default_analyzer"]
 ANALYZER_VERSION: Final = 1
 _PUNCTUATION: Final = ".,;:!?()[]{}<>\"'`*/=-"
 _CACHED_LENGTH: Final = 64
-_CACHED_CHUNKS: Final = 400_000
+_CACHED_CHUNKS: Final = 100_000
 
 
 class Token(NamedTuple):
@@ -128,15 +128,15 @@ class Analyzer:
         self, text: str, groups: Iterable[Sequence[str]], language: str = ""
     ) -> list[tuple[int, int]]:
         """Raw spans of ``text`` whose terms are in a group, in order, overlaps joined."""
+        code = language_code(language)
         wanted = {term for group in groups for term in group}
-        spans: list[tuple[int, int]] = []
-        found = [t for t in self.tokens(text, language) if t.term in wanted]
-        for start, end in sorted((token.start, token.end) for token in found):
-            if spans and start < spans[-1][1]:
-                spans[-1] = spans[-1][0], max(end, spans[-1][1])
-            else:
-                spans.append((start, end))
-        return spans
+        found = [
+            (match.start() + start, match.start() + end)
+            for match in CHUNK.finditer(text)
+            for term, start, end, _ in self._chunk_tokens(match.group(), code)
+            if term in wanted
+        ]
+        return _joined(found)
 
     def _chunk_tokens(self, chunk: str, code: str) -> tuple[Token, ...]:
         known = self._tokens.setdefault(code, {})
@@ -147,6 +147,11 @@ class Analyzer:
         return tokens
 
     def _read(self, chunk: str, code: str) -> Iterator[Token]:
+        word = chunk.strip(_PUNCTUATION)
+        if is_plain(word):
+            start = chunk.index(word)
+            yield Token(self._maker.word_term(word, code), start, start + len(word), part=False)
+            return
         aligned = align(chunk)
         for item in read_items(aligned.text):
             start, end = aligned.span(item.start, item.end)
@@ -162,6 +167,16 @@ class Analyzer:
             counts = terms, sum(not item.part for item in items)
         _remember(known, chunk, counts)
         return counts
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _is_stop(word: str, stops: frozenset[str], *, shouting: bool) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 __all__ = [
     "ACCENT_FOLDS",
     "BIGRAMS",
+    "BIGRAM_MARKS",
     "CASE_FOLDS",
     "CASE_RANGES",
     "DIGITS",
@@ -167,6 +168,12 @@ a9fa-a9fe aa60-aa76 aa7a-aa7f ac00-d7a3 d7b0-d7c6 d7cb-d7fb f900-fa6d fa70-fad9 
 ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc 1aff0-1aff3 1aff5-1affb 1affd-1affe 1b000-1b001
 1b11f-1b122 1b150-1b152 1b164-1b167 20000-2a6df 2a700-2b738 2b740-2b81d 2b820-2cea1 2ceb0-2ebe0
 2f800-2fa1d 30000-3134a
+""")
+
+# Those of them that belong to the character before: Thai vowels above, tones.
+BIGRAM_MARKS: Final[tuple[int, ...]] = _ranges("""
+e31 e34-e3a e47-e4e eb1 eb4-ebc ec8-ecd 102b-103e 1056-1059 105e-1060 1062-1064 1067-106d
+1071-1074 1082-108d 108f 109a-109d 17b4-17d3 17dd 302a-302f 3099-309a a9e5 aa7b-aa7d
 """)
 
 # Characters that normalisation may merge or reorder with what stands before them.

@@ -31,7 +31,9 @@ def test_the_checked_in_table_is_the_generated_one() -> None:
     assert tool.render() == written
 
 
-@pytest.mark.parametrize("flat", [*CLASSES, table.JOINING, table.OPTIONAL_MARKS])
+@pytest.mark.parametrize(
+    "flat", [*CLASSES, table.BIGRAM_MARKS, table.JOINING, table.OPTIONAL_MARKS]
+)
 def test_ranges_are_sorted_and_apart(flat: tuple[int, ...]) -> None:
     assert len(flat) % 2 == 0
     assert list(flat) == sorted(flat)
