@@ -1,0 +1,470 @@
+"""``BM25Index``: texts by id, found by keyword, in memory or in a folder."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.bm25.builder import Analysis
+from pincite.bm25.corpus import Commit, read_commit, write_commit
+from pincite.bm25.explain import Explanation, explain_row
+from pincite.bm25.formulas import Bm25Parameters
+from pincite.bm25.ids import repeated
+from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
+from pincite.bm25.search import Mask, Statistics, search_segments
+from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
+from pincite.segments.manifest import SegmentRecord
+from pincite.segments.merge import plan_merge
+from pincite.text.analysis import default_analyzer
+from pincite.text.languages import detect_language
+from pincite.text.stemming import language_code
+
+__all__ = ["AUTO", "Allowed", "BM25Index"]
+
+AUTO: Final = "auto"
+"""The language that has each text's own detected."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """What searches see: replaced as a whole, never changed."""
+
+    segments: tuple[Segment, ...] = ()
+    live: tuple[Mask | None, ...] = ()
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        return Statistics.of([segment.keyword for segment in self.segments], self.live)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted(frozenset().union(*(s.languages for s in self.segments))))
+
+    @cached_property
+    def vocabulary(self) -> int:
+        """Terms with a live row."""
+        if len(self.segments) == 1 and self.live[0] is None:
+            return self.segments[0].keyword.vocabulary_size
+        found: set[str] = set()
+        for segment, live in zip(self.segments, self.live, strict=True):
+            found.update(_live_terms(segment, live))
+        return len(found)
+
+    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """The (segment, row) of those ids that have a live row."""
+        return {
+            ids[place]: (number, row)
+            for number, segment in enumerate(self.segments)
+            for place, row in segment.ids.find(ids)
+            if self.is_live(number, row)
+        }
+
+    def is_live(self, number: int, row: int) -> bool:
+        mask = self.live[number]
+        return mask is None or bool(mask[row])
+
+    def without(self, places: Iterable[tuple[int, int]]) -> _State:
+        """The same with these rows deleted; segments without a live row go."""
+        rows: dict[int, list[int]] = {}
+        for number, row in places:
+            rows.setdefault(number, []).append(row)
+        live = list(self.live)
+        for number, dead in rows.items():
+            mask = live[number]
+            new = np.ones(self.segments[number].rows, bool) if mask is None else mask.copy()
+            new[dead] = False
+            live[number] = new
+        kept = [
+            (segment, mask)
+            for number, (segment, mask) in enumerate(zip(self.segments, live, strict=True))
+            if number not in rows or (mask is not None and mask.any())
+        ]
+        return _State(tuple(s for s, _ in kept), tuple(mask for _, mask in kept))
+
+    def plus(self, segment: Segment) -> _State:
+        return _State((*self.segments, segment), (*self.live, None))
+
+
+class Allowed:
+    """Ids that a search may return, ready for many searches of any index.
+
+    The rows of a segment are looked up once; ids that the index does not have are no harm.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids = list(dict.fromkeys(ids))
+        self._masks: dict[int, tuple[Segment, Mask]] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def mask(self, segment: Segment) -> Mask:
+        """Which rows of ``segment`` are allowed."""
+        known = self._masks.get(segment.number)
+        if known is not None and known[0] is segment:
+            return known[1]
+        mask = np.zeros(segment.rows, dtype=np.bool_)
+        mask[[row for _, row in segment.ids.find(self._ids)]] = True
+        self._masks[segment.number] = segment, mask
+        return mask
+
+
+class BM25Index:
+    """An exact BM25 index that can be changed at any time.
+
+    Safe to share between threads: a search sees the index as it was at one moment and takes no
+    lock; one thread changes it at a time. Deleted rows count in no statistic.
+
+    ``k1``, ``b`` and ``method`` ("okapi", "lucene", "bm25+") can be set at any time. ``language``
+    is that of texts added without one: "" for no stemming, "auto" to detect each text's.
+
+    >>> index = BM25Index(language="en")
+    >>> index.add(["a", "b"], ["The socket closed.", "Sockets reconnect; closing is logged."])
+    2
+    >>> ids, scores = index.search("sockets that close", 2)
+    >>> ids
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        method: str = "okapi",
+        language: str = "",
+        analysis: Analysis | None = None,
+    ) -> None:
+        """Raises ``InvalidArgument`` for a parameter out of range."""
+        self._parameters = Bm25Parameters(k1, b, method)
+        self._language = _checked_language(language)
+        self._analysis: Analysis = default_analyzer() if analysis is None else analysis
+        self._lock = threading.RLock()
+        self._state = _State()
+        self._next = 0
+        self._folder: Path | None = None
+        self._token = ""
+
+    @property
+    def k1(self) -> float:
+        return self._parameters.k1
+
+    @k1.setter
+    def k1(self, value: float) -> None:
+        self._parameters = replace(self._parameters, k1=value)
+
+    @property
+    def b(self) -> float:
+        return self._parameters.b
+
+    @b.setter
+    def b(self, value: float) -> None:
+        self._parameters = replace(self._parameters, b=value)
+
+    @property
+    def method(self) -> str:
+        return self._parameters.method
+
+    @method.setter
+    def method(self, value: str) -> None:
+        self._parameters = replace(self._parameters, method=value)
+
+    @property
+    def language(self) -> str:
+        """The language of texts that are added without one."""
+        return self._language
+
+    def __len__(self) -> int:
+        return self._state.statistics.rows
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self._state.find([name]))
+
+    def ids(self) -> list[str]:
+        """Every id, in the order in which they were added."""
+        state = self._state
+        return [
+            segment.ids.id(row)
+            for number, segment in enumerate(state.segments)
+            for row in range(segment.rows)
+            if state.is_live(number, row)
+        ]
+
+    def records(self) -> dict[str, bytes]:
+        """What ``save`` kept with each id."""
+        state = self._state
+        return {
+            segment.ids.id(row): record
+            for number, segment in enumerate(state.segments)
+            for row, record in enumerate(segment.records())
+            if state.is_live(number, row)
+        }
+
+    def add(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        *,
+        language: str | Sequence[str] | None = None,
+    ) -> int:
+        """Index texts under ids and return how many; an id that is there is replaced.
+
+        ``language`` is one for all or one for each text. Of an id given twice the last counts.
+        Raises ``InvalidArgument`` for arguments that do not fit each other.
+        """
+        languages = self._languages(texts, language)
+        _check_texts(ids, texts)
+        drop = repeated(ids)
+        if drop:
+            keep = [place for place in range(len(ids)) if place not in drop]
+            ids, texts = [ids[p] for p in keep], [texts[p] for p in keep]
+            languages = [languages[p] for p in keep]
+        if not ids:
+            return 0
+        built = build_segment(0, ids, texts, languages, analysis=self._analysis)
+        with self._lock:
+            built.number = self._numbered()
+            state = self._state
+            self._state = self._merged(state.without(state.find(ids).values()).plus(built))
+        return len(ids)
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Delete ids and return how many were there; costs a bit each, whatever the vocabulary."""
+        wanted = _id_list(ids)
+        with self._lock:
+            found = self._state.find(wanted)
+            if found:
+                self._state = self._merged(self._state.without(found.values()))
+        return len(found)
+
+    def clear(self) -> None:
+        """Delete everything."""
+        with self._lock:
+            self._state = _State()
+
+    def search(
+        self, query: str, k: int, allow: Collection[str] | Allowed | None = None
+    ) -> tuple[list[str], array[float]]:
+        """The ids of the ``k`` best texts and their scores, best first, ties by id.
+
+        Only texts with a word of the query are returned; ``allow`` restricts them further and
+        changes no score. Raises ``InvalidQueryError`` for k below 1.
+        """
+        state, parameters = self._state, self._parameters
+        groups = self._groups(query, state)
+        if k < 1:
+            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+        if not groups or not state.segments:
+            return [], array("f")
+        found = search_segments(
+            [segment.keyword for segment in state.segments],
+            state.live,
+            _allowed(state.segments, allow),
+            groups,
+            k,
+            k1=parameters.k1,
+            b=parameters.b,
+            method=parameters.method,
+            row_id=lambda number, row: state.segments[number].ids.id(row),
+            statistics=state.statistics,
+        )
+        ids = [state.segments[number].ids.id(row) for number, row, _ in found]
+        return ids, array("f", [score for _, _, score in found])
+
+    def explain(self, query: str, name: str) -> Explanation:
+        """Why a text has the score it has; the contributions sum to what ``search`` returns.
+
+        Raises ``InvalidArgument`` when the id is not in the index.
+        """
+        state, parameters = self._state, self._parameters
+        place = state.find([name]).get(name)
+        if place is None:
+            raise InvalidArgument(f"There is no text {name!r} in the index; explain one it has.")
+        return explain_row(
+            [segment.keyword for segment in state.segments],
+            state.live,
+            self._groups(query, state),
+            *place,
+            k1=parameters.k1,
+            b=parameters.b,
+            method=parameters.method,
+            statistics=state.statistics,
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Counts over live texts: ``documents, vocabulary, total_tokens, average_length``; and
+        ``deleted`` rows not yet merged away, ``segments``, ``languages``."""
+        state = self._state
+        rows, length = state.statistics.rows, state.statistics.length
+        return {
+            "documents": rows,
+            "vocabulary": state.vocabulary,
+            "total_tokens": length,
+            "average_length": length / rows if rows else 0.0,
+            "deleted": sum(segment.rows for segment in state.segments) - rows,
+            "segments": len(state.segments),
+            "languages": list(state.languages),
+        }
+
+    def merge(self) -> None:
+        """Write all segments as one, without deleted rows: the fastest index to search."""
+        with self._lock:
+            if len(self._state.segments) > 1 or any(m is not None for m in self._state.live):
+                self._state = self._replaced(self._state, self._state.segments)
+
+    def save(self, path: str | Path | None = None, *, record_of: RecordOf | None = None) -> None:
+        """Make the index durable in a folder; without ``path`` in the one it was opened from.
+
+        Writes what the folder does not have yet and swaps the manifest: after a crash at any
+        instant the folder holds the old index or the new one. An index of other origin in the
+        folder is replaced. ``record_of`` gives bytes to keep with an id, which ``records`` returns
+        after ``open``. Raises ``StoreLocked`` when another process has saved there since.
+        """
+        with self._lock:
+            folder = self._folder if path is None else Path(path).absolute()
+            if folder is None:
+                raise InvalidArgument("The index has no folder yet; pass save() a path.")
+            known = self._token if folder == self._folder else ""
+            commit = Commit(self._state.segments, self._state.live, self._settings())
+            self._token = write_commit(folder, commit, known=known, record_of=record_of)
+            self._folder = folder
+
+    @classmethod
+    def open(cls, path: str | Path, *, analysis: Analysis | None = None) -> Self:
+        """Open a saved index; its files are mapped, not read.
+
+        Raises ``StoreNotFound``, ``StoreCorrupt`` for damage, and ``InvalidArgument`` when its
+        texts were analysed otherwise than by ``analysis`` (the default analyser without one).
+        """
+        folder = Path(path).absolute()
+        commit = read_commit(folder)
+        try:
+            settings = {name: commit.settings[name] for name in ("k1", "b", "method", "language")}
+            index = cls(**settings, analysis=analysis)
+        except (KeyError, TypeError, InvalidArgument) as error:
+            raise StoreCorrupt(
+                f"The settings of the index {folder} cannot be read ({error}). Restore a backup, "
+                "or build the index anew."
+            ) from error
+        wrote, reads = commit.settings.get("analysis"), index._analysis.fingerprint
+        if wrote != reads:
+            raise InvalidArgument(
+                f"The index {folder} was built with analysis {wrote}, and this is {reads}; open it "
+                "with the same analysis and version, or build it anew from the texts."
+            )
+        index._state = _State(tuple(commit.segments), tuple(commit.live))
+        index._next, index._folder, index._token = len(commit.segments), folder, commit.token
+        return index
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "k1": self.k1,
+            "b": self.b,
+            "method": self.method,
+            "language": self._language,
+            "analysis": self._analysis.fingerprint,
+        }
+
+    def _groups(self, query: str, state: _State) -> tuple[tuple[str, ...], ...]:
+        return self._analysis.query_groups(query, state.languages)
+
+    def _languages(self, texts: Sequence[str], language: str | Sequence[str] | None) -> list[str]:
+        chosen = self._language if language is None else language
+        if isinstance(chosen, str):
+            if chosen == AUTO:
+                return [detect_language(text) for text in texts]
+            return [language_code(chosen)] * len(texts)
+        if len(chosen) != len(texts):
+            raise InvalidArgument(
+                f"{len(chosen)} languages were given for {len(texts)} texts; pass one for each."
+            )
+        return [_text_language(code, text) for code, text in zip(chosen, texts, strict=True)]
+
+    def _numbered(self) -> int:
+        self._next += 1
+        return self._next
+
+    def _merged(self, state: _State) -> _State:
+        while chosen := plan_merge(_plan_records(state)):
+            numbers = {record.number for record in chosen}
+            state = self._replaced(state, [s for s in state.segments if s.number in numbers])
+        return state
+
+    def _replaced(self, state: _State, segments: Sequence[Segment]) -> _State:
+        """``state`` with some segments as one, in the place of the first of them."""
+        numbers = {segment.number for segment in segments}
+        live = dict(zip((s.number for s in state.segments), state.live, strict=True))
+        new = merge_segments(self._numbered(), segments, [live[s.number] for s in segments])
+        at = min(i for i, s in enumerate(state.segments) if s.number in numbers)
+        rest = [s for s in state.segments if s.number not in numbers]
+        after = [*rest[:at], new, *rest[at:]] if new.rows else rest
+        return _State(tuple(after), tuple(live.get(s.number) for s in after))
+
+
+def _plan_records(state: _State) -> list[SegmentRecord]:
+    return [
+        SegmentRecord(
+            segment.number,
+            segment.rows,
+            0 if live is None else int(np.count_nonzero(~live)),
+            0,
+            0,
+            {},
+        )
+        for segment, live in zip(state.segments, state.live, strict=True)
+    ]
+
+
+def _live_terms(segment: Segment, live: Mask | None) -> Iterable[str]:
+    terms = segment.keyword.terms()
+    if live is None:
+        return terms
+    numbers, rows, _ = segment.keyword.inverted()
+    used: NDArray[np.bool_] = np.zeros(segment.keyword.vocabulary_size, dtype=np.bool_)
+    used[numbers[live[rows]]] = True
+    return (term for term, kept in zip(terms, used.tolist(), strict=True) if kept)
+
+
+def _allowed(
+    segments: Sequence[Segment], allow: Collection[str] | Allowed | None
+) -> list[Mask | None]:
+    if allow is None:
+        return [None] * len(segments)
+    if isinstance(allow, str):
+        raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
+    allowed = allow if isinstance(allow, Allowed) else Allowed(allow)
+    return [allowed.mask(segment) for segment in segments]
+
+
+def _checked_language(language: str) -> str:
+    return language if language == AUTO else language_code(language)
+
+
+def _text_language(code: str, text: str) -> str:
+    return detect_language(text) if code == AUTO else language_code(code)
+
+
+def _check_texts(ids: Sequence[str], texts: Sequence[str]) -> None:
+    if isinstance(ids, str) or isinstance(texts, str):
+        raise InvalidArgument("ids or texts is one string; pass a list of strings.")
+    if len(ids) != len(texts):
+        raise InvalidArgument(
+            f"{len(ids)} ids were given for {len(texts)} texts; pass one for each."
+        )
+    for value in (*ids, *texts):
+        if not isinstance(value, str):
+            raise InvalidArgument(f"An id or a text is a {type(value).__name__}; pass strings.")
+
+
+def _id_list(ids: Iterable[str]) -> list[str]:
+    if isinstance(ids, str):
+        raise InvalidArgument(f"ids is the string {ids!r}; pass a list of ids.")
+    return list(dict.fromkeys(ids))
