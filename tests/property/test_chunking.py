@@ -14,6 +14,7 @@ from pincite.chunking.markdown import MarkdownChunker
 from pincite.chunking.tokens import approximate_tokens, token_counter
 from pincite.embedding.static import StaticModel
 from pincite.model.layout import MarkdownParseResult
+from pincite.parsing.registry import parse
 
 NEWLINES = st.sampled_from(["\n", "\r\n", "\n\n", "\r", "\n \t\n"])
 WORDS = st.lists(
@@ -102,6 +103,21 @@ def test_adaptive_chunks(kind: str, text: str, limit: int) -> None:
         assert not text[covered : chunk.start_char].strip()
         covered = chunk.end_char
     assert not text[covered:].strip()
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=MARKDOWN, limit=st.sampled_from([40, 256]))
+def test_adaptive_chunks_of_parsed_files(text: str, limit: int) -> None:
+    result = parse(text.encode(), "notes.md")
+    chunks = AdaptiveChunker(limit).chunk(result)
+
+    covered = 0
+    for chunk in chunks:
+        assert chunk.content == result.markdown[chunk.start_char : chunk.end_char]
+        assert approximate_tokens(chunk.indexed_text) <= limit
+        assert not result.markdown[covered : chunk.start_char].strip()
+        covered = chunk.end_char
+    assert not result.markdown[covered:].strip()
 
 
 @settings(max_examples=40, deadline=None)

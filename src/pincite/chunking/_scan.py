@@ -162,7 +162,7 @@ class _Scanner:
         title = self._line(first)
         return (
             bool(_SETEXT.fullmatch(line))
-            and bool(title.strip())
+            and bool(title.strip("-=*_ \t"))
             and not title.startswith(("    ", "\t"))
             and not title.lstrip().startswith((">", "|"))
             and not _LIST_ITEM.match(title)

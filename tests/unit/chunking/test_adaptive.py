@@ -14,6 +14,7 @@ from pincite.errors import InvalidArgument
 from pincite.model.chunks import ChunkResult
 from pincite.model.geometry import BboxRect, LayoutBlock, TableSpan
 from pincite.model.layout import MarkdownParseResult
+from pincite.parsing.registry import parse
 
 STRUCTURED = """---
 title: Notes
@@ -85,6 +86,16 @@ def test_headings_front_matter_fences_and_repeated_paragraphs() -> None:
     assert "    indented = 1\n" in chunks[3].content
     assert chunks[3].content.endswith("unclosed\n    # nor this")
     assert chunks[3].content.count("Said twice.") == 2
+
+
+def test_the_same_holds_through_the_parser() -> None:
+    result = parse(STRUCTURED.encode(), "notes.md")
+    chunks = AdaptiveChunker().chunk(result)
+
+    assert_sound(result.markdown, chunks, 450)
+    assert [chunk.context_header for chunk in chunks] == ["", "A", "A > A.x", "A > B"]
+    lines = "\n".join(chunk.content for chunk in chunks).splitlines()
+    assert {line for line in STRUCTURED.splitlines() if line.strip()} <= set(lines)
 
 
 def test_repeated_paragraphs_keep_their_own_offsets_when_cut_apart() -> None:

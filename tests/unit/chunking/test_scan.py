@@ -34,7 +34,18 @@ def test_headings(text: str, level: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["#A", "####### A", "    # A", "> # A", "- A\n---", "\\# A", "A\nB\n---", "    A\n==="]
+    "text",
+    [
+        "#A",
+        "####### A",
+        "    # A",
+        "> # A",
+        "- A\n---",
+        "\\# A",
+        "A\nB\n---",
+        "***\n---",
+        "    A\n===",
+    ],
 )
 def test_what_only_looks_like_a_heading(text: str) -> None:
     assert all(block.kind != "heading" for block in scan(text))
