@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pincite.model.documents import ModelIdentity
 from pincite.model.fields import FieldSpec, full_spec
 from pincite.segments.manifest import PartKind, PartRecord, SegmentRecord
-from pincite.stores.local.codec import model_of, spec_of
+from pincite.stores.codec import model_of, spec_of
 
 __all__ = ["CollectionRecord", "find_collection", "read_aliases", "read_languages", "read_segments"]
 

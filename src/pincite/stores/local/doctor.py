@@ -22,7 +22,7 @@ from pincite.segments.file import SegmentFile
 from pincite.segments.manifest import PartKind, SegmentRecord
 from pincite.segments.rows import RowTable, build_rows
 from pincite.segments.tombstones import unpack_live
-from pincite.stores.local.codec import geometry_of
+from pincite.stores.codec import geometry_of
 from pincite.stores.local.collection import read_segments
 from pincite.stores.local.edit import Edit, NewRows
 from pincite.stores.local.home import Home

@@ -15,7 +15,7 @@ from pincite.model.documents import Collection, DocumentInfo, Geometry, Progress
 from pincite.model.filters import Filter, Nothing
 from pincite.model.hits import Chunk
 from pincite.stores import checks
-from pincite.stores.local.codec import geometry_of, value_of
+from pincite.stores.codec import geometry_of, value_of
 from pincite.stores.local.home import Home
 from pincite.stores.local.reader import LocalReader, attempt
 from pincite.stores.local.snapshot import Session

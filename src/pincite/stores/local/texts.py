@@ -9,7 +9,7 @@ from typing import Any, Final
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import chunk_values
 from pincite.model.hits import Chunk
-from pincite.stores.local.codec import chunk_of, value_of
+from pincite.stores.codec import chunk_of, value_of
 from pincite.stores.ordering import reading_order
 from pincite.text.analysis import default_analyzer
 

@@ -18,8 +18,8 @@ from pincite.model.fields import extend_spec, full_spec
 from pincite.model.hits import Chunk
 from pincite.segments.merge import plan_merge
 from pincite.stores.checks import check_model, check_owner
+from pincite.stores.codec import key_text, metadata_text
 from pincite.stores.intake import stored_chunks
-from pincite.stores.local.codec import key_text, metadata_text
 from pincite.stores.local.edit import Edit, NewRows, next_numbers
 from pincite.stores.local.home import Home
 from pincite.stores.local.merging import (
@@ -28,9 +28,9 @@ from pincite.stores.local.merging import (
     rebuild_keyword,
     stale_keyword,
 )
-from pincite.stores.local.prepare import Prepared, prepare, stored_vectors
 from pincite.stores.local.seals import seal
 from pincite.stores.local.texts import chunks_by_key, indexed_terms
+from pincite.stores.prepare import Prepared, prepare, stored_vectors
 
 if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument

@@ -12,8 +12,7 @@ import numpy as np
 from pincite.dense.search import normalize_rows
 from pincite.errors import EmbeddingError
 from pincite.stores.checks import check_document
-from pincite.stores.intake import document_language
-from pincite.stores.local.codec import (
+from pincite.stores.codec import (
     ChunkRow,
     chunk_row,
     clean_text,
@@ -21,6 +20,7 @@ from pincite.stores.local.codec import (
     key_text,
     metadata_text,
 )
+from pincite.stores.intake import document_language
 from pincite.text.analysis import default_analyzer
 
 if TYPE_CHECKING:
