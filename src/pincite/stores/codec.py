@@ -31,6 +31,7 @@ __all__ = [
     "clean_text",
     "geometry_bytes",
     "geometry_of",
+    "is_text",
     "key_text",
     "metadata_text",
     "model_of",
@@ -60,15 +61,18 @@ def clean_text(text: str) -> str:
     return text
 
 
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can hold ``text``: nothing else is ever a stored name."""
+    return clean_text(text) is text
+
+
 def key_text(text: str, what: str) -> str:
     """``text`` itself; ``InvalidArgument`` when UTF-8 cannot hold it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
+    if not is_text(text):
         raise InvalidArgument(
             f"The {what} {text!r} holds half of a surrogate pair and cannot be stored; "
             "rename the file, or pass an id of whole characters."
-        ) from error
+        )
     return text
 
 

@@ -66,7 +66,10 @@ def prepare(document: EmbeddedDocument) -> Prepared:
         document,
         title=clean_text(document.title),
         source=clean_text(document.source),
-        language=document_language(document),
+        content_hash=clean_text(document.content_hash),
+        fingerprint=clean_text(document.fingerprint),
+        language=clean_text(document_language(document)),
+        endpoint=clean_text(document.endpoint),
     )
     return Prepared(given, rows, metadata, geometry, _digest(given, rows, metadata, geometry))
 

@@ -30,6 +30,11 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{error.object!r} holds half of a surrogate pair, which no stored name does; "
+            "pass whole characters."
+        ) from error
     except OSError as error:
         if error.errno in _FULL:
             raise _full(path) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -66,4 +67,8 @@ def _store_bytes(session: Session) -> int:
     folder = session.folder.parent
     if not folder.is_dir():
         return 0
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # swept meanwhile
+            size += path.stat().st_size if path.is_file() else 0
+    return size

@@ -15,7 +15,7 @@ from pincite.model.documents import Collection, DocumentInfo, Geometry, Progress
 from pincite.model.filters import Filter, Nothing
 from pincite.model.hits import Chunk
 from pincite.stores import checks
-from pincite.stores.codec import geometry_of, value_of
+from pincite.stores.codec import geometry_of, is_text, value_of
 from pincite.stores.local.home import Home
 from pincite.stores.local.reader import LocalReader, attempt
 from pincite.stores.local.snapshot import Session
@@ -241,7 +241,7 @@ class LocalStore:
 def _document(session: Session, name: str) -> tuple[int, int, int] | None:
     """Key, first chunk and number of chunks of a document, by its id or an old one."""
     snapshot = session.snapshot
-    if snapshot.collection.key is None:
+    if snapshot.collection.key is None or not is_text(name):
         return None
     found: tuple[int, int, int] | None = session.connection.execute(
         "SELECT id, first_chunk, chunks FROM documents WHERE collection = ? AND document = ?",

@@ -18,7 +18,7 @@ from pincite.model.fields import extend_spec, full_spec
 from pincite.model.hits import Chunk
 from pincite.segments.merge import plan_merge
 from pincite.stores.checks import check_model, check_owner
-from pincite.stores.codec import key_text, metadata_text
+from pincite.stores.codec import is_text, key_text, metadata_text
 from pincite.stores.intake import stored_chunks
 from pincite.stores.local.edit import Edit, NewRows, next_numbers
 from pincite.stores.local.home import Home
@@ -238,7 +238,7 @@ def _find(
     connection: sqlite3.Connection, collection: int | None, name: str
 ) -> tuple[int, str, int, int] | None:
     """Key, id, first chunk and number of chunks of a document."""
-    if collection is None:
+    if collection is None or not is_text(name):
         return None
     found: tuple[int, str, int, int] | None
     found = connection.execute(_FOUND, (collection, name)).fetchone()
@@ -282,14 +282,12 @@ def _adopt_model(edit: Edit, prepared: Prepared) -> None:
         dimension=dimension,
         stored_dimension=record.stored_dimension,
     )
-    edit.set_record(
-        replace(
-            record,
-            endpoint=record.endpoint or given.endpoint,
-            dimension=dimension,
-            model=record.model or given.model,
-        )
-    )
+    model = record.model
+    # An identity that comes late must not change what the stored rows mean.
+    if given.model is not None and (not record.dimension or given.model.normalized):
+        model = model or given.model
+    endpoint = record.endpoint or given.endpoint
+    edit.set_record(replace(record, endpoint=endpoint, dimension=dimension, model=model))
 
 
 def _extend_fields(edit: Edit, prepared: Prepared) -> None:

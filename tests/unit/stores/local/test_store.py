@@ -471,3 +471,42 @@ def test_a_collection_keeps_its_own_weight(store: LocalStore, document: Make) ->
     assert [h.chunk.id for h in hits] == ["a-0"]
     with pytest.raises(InvalidQueryError, match="alpha"):
         store.set_alpha(S, C, 1.5)
+
+
+def test_names_that_cannot_be_stored_are_unknown_or_refused(
+    store: LocalStore, document: Make
+) -> None:
+    half = "a\udc80"
+    store.commit(S, C, [document("a", ["salt"], content_hash=half, fingerprint=half)])
+
+    assert store.delete(S, C, [half]) == 0
+    assert store.geometry(S, C, half) is None
+    assert store.documents(S, C, DeclaredFilter("document", "eq", half)) == []
+    with pytest.raises(InvalidArgument, match="no document"):
+        store.vectors(S, C, half)
+    with pytest.raises(InvalidArgument, match="no document"):
+        store.rename(S, C, half, "b")
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        store.rename(S, C, "a", half)
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        store.list(half)
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        store.reader(half, [C]).bm25(C, query="salt", limit=1)
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        store.commit(half, C, [document("a", ["salt"])])
+
+
+def test_an_identity_that_comes_late_does_not_change_stored_scores(
+    store: LocalStore, document: Make
+) -> None:
+    store.commit(S, C, [document("a", ["salt"])])
+    raw = ModelIdentity("m", 8, normalized=False)
+    store.commit(S, C, [document("b", ["mica"], model=raw)])
+
+    hits = store.reader(S, [C]).near_vector(C, vector=[5.0] * 8, limit=9)
+
+    assert all(-1.0 <= hit.score <= 1.0 for hit in hits)
+    assert store.model(S, C) == ("test--hash", None)
+    unit = ModelIdentity("m", 8)
+    store.commit(S, C, [document("c", ["mica"], model=unit)])
+    assert store.model(S, C) == ("test--hash", unit)
