@@ -16,7 +16,7 @@ from pincite.errors import InvalidArgument, StoreCorrupt, StoreLocked, StoreUnav
 from pincite.stores.local.durable import sync_folder
 from pincite.stores.local.schema import FORMAT, check_format, create_tables, migrate
 
-__all__ = ["Database", "translated"]
+__all__ = ["Database", "OutdatedStore", "translated"]
 
 _BUSY_MS: Final = 30_000
 _WAL_BYTES: Final = 64 << 20
@@ -67,6 +67,10 @@ def _full(path: Path) -> StoreUnavailable:
         f"The disk of {path} is full; nothing of this write was kept and the last version is "
         "intact. Free some space and write again."
     )
+
+
+class OutdatedStore(StoreCorrupt):
+    """The database has an older format, which a writer brings up to date."""
 
 
 class Database:
@@ -186,7 +190,7 @@ class Database:
             connection.execute("PRAGMA query_only = 1")
             version = check_format(connection, self.path)
             if version != FORMAT:
-                raise StoreCorrupt(
+                raise OutdatedStore(
                     f"{self.path} has format {version}, older than {FORMAT}; write to it once, "
                     "or run doctor with repair, to bring it up to date."
                 )

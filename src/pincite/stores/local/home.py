@@ -15,7 +15,7 @@ from typing import Final
 from pincite.errors import InvalidArgument, StoreNotFound, Unconfigured
 from pincite.model.fields import full_spec
 from pincite.stores.local.collection import CollectionRecord
-from pincite.stores.local.database import Database, translated
+from pincite.stores.local.database import Database, OutdatedStore, translated
 from pincite.stores.local.filesystems import refuse_network
 from pincite.stores.local.lock import WriterLock
 from pincite.stores.local.snapshot import Session, Snapshot, load_snapshot
@@ -40,6 +40,7 @@ class Home:
         self._lock = WriterLock(path / LOCK, timeout=lock_timeout)
         self._snapshots: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
         self._guard = threading.Lock()
+        self._current = False
         self._prepared = False
         self._swept = False
         if path.exists() and not path.is_dir():
@@ -82,6 +83,18 @@ class Home:
             except BaseException:
                 self._swept = False  # a write that failed may have left files
                 raise
+
+    def bring_up_to_date(self) -> None:
+        """Migrate a store of an older format, so that a writer may look before it locks."""
+        if self._current or not self.database.exists():
+            return
+        try:
+            with self.database.reading():
+                pass
+        except OutdatedStore:
+            with self.locked():  # opening the writer's connection migrates
+                pass
+        self._current = True
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

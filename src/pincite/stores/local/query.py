@@ -38,7 +38,7 @@ class Query:
         snapshot = self._session.snapshot
         if not query.strip() or not snapshot.segments:
             return []
-        self._groups = default_analyzer().query_groups(query, snapshot.languages)
+        self._groups = default_analyzer().query_groups(query, snapshot.languages, repeats=True)
         segments = self._session.keyword()
         found = search_segments(
             segments,

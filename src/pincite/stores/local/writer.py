@@ -67,6 +67,7 @@ class Writer:
         """Remove documents; unknown ids are passed over; how many chunks went."""
         if isinstance(documents, str):
             raise InvalidArgument("delete takes a sequence of document ids; put the id in a list.")
+        self._home.bring_up_to_date()
         with self._home.session(subject, collection) as session:
             names = [session.snapshot.aliases.get(name, name) for name in documents]
             key = session.snapshot.collection.key
@@ -213,6 +214,7 @@ class Writer:
 
     def _changed(self, subject: str, collection: str, prepared: list[Prepared]) -> list[Prepared]:
         """Without the documents that are stored just so, in the same order."""
+        self._home.bring_up_to_date()
         with self._home.session(subject, collection) as session:
             key = session.snapshot.collection.key
             if key is None:

@@ -214,23 +214,37 @@ def test_a_newer_format_says_so(damaged: Path) -> None:
         LocalStore(damaged).documents(S, C)
 
 
-def test_an_older_format_is_brought_up_to_date_by_a_writer(
-    damaged: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def add_column(connection: sqlite3.Connection) -> None:
-        connection.execute("ALTER TABLE garbage ADD COLUMN note TEXT")
+Write = Callable[[LocalStore, EmbeddedDocument], object]
 
-    for module in (schema, __import__("pincite.stores.local.database", fromlist=["FORMAT"])):
-        monkeypatch.setattr(module, "FORMAT", schema.FORMAT + 1, raising=True)
-        break
-    monkeypatch.setattr("pincite.stores.local.database.FORMAT", schema.FORMAT)
-    monkeypatch.setattr(schema, "MIGRATIONS", {schema.FORMAT - 1: add_column})
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store, made: store.setup(),
+        lambda store, made: store.commit(S, C, [made]),
+        lambda store, made: store.delete(S, C, ["d00"]),
+        lambda store, made: store.set_metadata(S, C, "d00", {"n": 1}),
+        lambda store, made: store.doctor(repair=True),
+        lambda store, made: store.compact(),
+    ],
+    ids=["setup", "commit", "delete", "set_metadata", "doctor", "compact"],
+)
+def test_an_older_format_is_brought_up_to_date_by_any_writer(
+    damaged: Path, document: Make, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    def add_table(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE notes (note TEXT)")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", {schema.FORMAT: add_table})
+    newer = schema.FORMAT + 1
+    monkeypatch.setattr(schema, "FORMAT", newer)
+    monkeypatch.setattr("pincite.stores.local.database.FORMAT", newer)
 
     with pytest.raises(StoreCorrupt, match="older"):
         LocalStore(damaged).documents(S, C)
     store = LocalStore(damaged)
-    store.setup()
-    assert len(store.documents(S, C)) == 11
+    write(store, document("new", ["salt"]))
+    assert len(store.documents(S, C)) >= 10
     assert store.doctor() == []
     store.close()
 
