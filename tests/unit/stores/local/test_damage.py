@@ -10,9 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pincite.errors import PinciteError, StoreCorrupt, StoreUnavailable
+from pincite.errors import (
+    InvalidArgument,
+    PinciteError,
+    StoreCorrupt,
+    StoreLocked,
+    StoreNotFound,
+    StoreUnavailable,
+)
 from pincite.model.documents import EmbeddedDocument
-from pincite.stores.local import schema
+from pincite.stores.local import parts, schema
 from pincite.stores.local.filesystems import file_system_of, refuse_network
 from pincite.stores.local.store import LocalStore
 
@@ -323,3 +330,84 @@ def test_a_backup_is_whole_and_stands_alone(damaged: Path, document: Make, tmp_p
         store.backup(tmp_path / "copy")
     copy.close()
     store.close()
+
+
+def test_a_backup_copies_where_it_cannot_link(
+    damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other_device(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    store = LocalStore(damaged)
+    monkeypatch.setattr("pincite.stores.local.backup.os.link", other_device)
+
+    store.backup(tmp_path / "copy")
+
+    copy = LocalStore(tmp_path / "copy", read_only=True)
+    assert search(copy) == search(store)
+    copy.close()
+    store.close()
+
+
+def test_without_a_store_there_is_nothing_to_back_up(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreNotFound, match="nothing to back up"):
+        LocalStore(path).backup(tmp_path / "copy")
+
+
+def test_a_disk_that_fills_while_a_file_is_written_leaves_no_draft(
+    damaged: Path, document: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    store = LocalStore(damaged)
+    before = sorted((damaged / "segments").iterdir())
+    with monkeypatch.context() as patch:
+        patch.setattr("pincite.stores.local.durable.os.fsync", full)
+        with pytest.raises(StoreUnavailable, match="full"):
+            store.commit(S, C, [document("new", ["salt"])])
+
+    assert sorted((damaged / "segments").iterdir()) == before
+    assert store.doctor() == []
+    store.close()
+
+
+def test_a_part_of_a_newer_version_says_so(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, document: Make
+) -> None:
+    newer = {kind: version + 1 for kind, version in parts._VERSIONS.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(parts, "_VERSIONS", newer)
+        store = LocalStore(damaged)
+        store.commit(S, C, [document("new", ["salt"])])
+        store.close()
+
+    with pytest.raises(StoreCorrupt, match="newer Pincite"):
+        search(LocalStore(damaged))
+
+
+def test_a_database_that_another_program_holds_is_named(
+    store: LocalStore, document: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.stores.local.database._BUSY_MS", 50)
+    store.commit(S, C, [document("a", ["salt"])])
+    other = sqlite3.connect(store.path / "store.sqlite3", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreLocked, match="another program"):
+        store.commit(S, C, [document("b", ["salt"])])
+
+    other.execute("ROLLBACK")
+    other.close()
+    store.commit(S, C, [document("b", ["salt"])])
+    assert len(store.documents(S, C)) == 2
+
+
+def test_a_value_beyond_sqlites_limit_is_refused(store: LocalStore, document: Make) -> None:
+    store.setup()
+    with store._home.database.held() as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
+
+    with pytest.raises(InvalidArgument, match="Split the document"):
+        store.commit(S, C, [document("a", ["salt " * 5000])])
+    assert store.documents(S, C) == []
