@@ -69,7 +69,7 @@ def _definition(parts, live, allow, groups, k1, b, method):
     }
     average = sum(length for _, length in rows.values()) / len(rows) if rows else 0
     scores: dict[tuple[int, int], float] = {}
-    for group in {frozenset(group) for group in groups}:
+    for group in map(frozenset, groups):
         df = sum(_tf(document, group) > 0 for document in rows.values())
         idf = math.log(1 + (len(rows) - df + 0.5) / (df + 0.5))
         for place, document in rows.items():

@@ -22,7 +22,8 @@ __all__ = ["Explanation", "TermScore", "explain_row"]
 class TermScore:
     """A group's part in a score: its frequency in the row, its live df and idf, the row's length.
 
-    ``contribution`` is 0 when the row holds none of ``terms``.
+    ``count`` is how often the query says it. ``contribution`` is 0 when the row holds none of
+    ``terms``.
     """
 
     terms: Group
@@ -31,6 +32,7 @@ class TermScore:
     idf: float
     length: int
     contribution: float
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ def explain_row(
     found = {match.group: match for match in matches(segments, live, groups, statistics)}
     length = int(segments[segment].lengths[row])
     terms = tuple(
-        _term_score(group, found.get(group), segment, row, length, parameters, statistics)
-        for group in in_order(groups)
+        _term_score(group, count, found.get(group), segment, row, length, parameters, statistics)
+        for group, count in in_order(groups)
     )
     # From left to right, as the search adds; the built-in sum compensates on newer Pythons.
     total = functools.reduce(operator.add, (term.contribution for term in terms), 0.0)
@@ -80,6 +82,7 @@ def explain_row(
 
 def _term_score(
     group: Group,
+    count: int,
     match: Matches | None,
     segment: int,
     row: int,
@@ -88,13 +91,15 @@ def _term_score(
     statistics: Statistics,
 ) -> TermScore:
     if match is None:
-        return TermScore(group, 0, 0, idf(statistics.rows, 0), length, 0.0)
+        return TermScore(group, 0, 0, idf(statistics.rows, 0), length, 0.0, count)
     tf = _frequency(match, segment, row)
     contribution = 0.0
     if tf:
         tfs, lengths = np.array([tf], dtype=np.uint32), np.array([length], dtype=np.uint32)
-        contribution = float((match.idf * parameters.factors(tfs, lengths, statistics.average))[0])
-    return TermScore(group, tf, match.df, match.idf, length, contribution)
+        contribution = float(
+            (match.weight * parameters.factors(tfs, lengths, statistics.average))[0]
+        )
+    return TermScore(group, tf, match.df, match.idf, length, contribution, count)
 
 
 def _frequency(match: Matches, segment: int, row: int) -> int:

@@ -6,6 +6,7 @@ Nothing here is shared with ``pincite.bm25`` or ``pincite.dense``, on purpose.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -33,23 +34,24 @@ def bm25_scores(
     ``f (k1 + 1) / (f + k1 (1 - b + b |d| / avgdl))``: Robertson and Zaragoza, "The Probabilistic
     Relevance Framework: BM25 and Beyond", 2009, with the 1 in the logarithm that keeps a term of
     every text positive. A group is one term: n counts the texts with any of its words and f sums
-    them. Groups are summed in dictionary order.
+    them; given twice, it counts twice. Groups are summed in dictionary order.
     """
     count = len(texts)
     average = sum(text.length for text in texts) / count if count else 0.0
     scores: dict[int, float] = {}
-    for group in sorted({tuple(sorted(set(group))) for group in groups}):
+    given = Counter(tuple(sorted(set(group))) for group in groups)
+    for group, times in sorted(given.items()):
         frequencies = {
             place: f
             for place, text in enumerate(texts)
             if (f := sum(text.terms.get(term, 0) for term in group))
         }
         n = len(frequencies)
-        idf = math.log(1 + (count - n + 0.5) / (n + 0.5))
+        weight = times * math.log(1 + (count - n + 0.5) / (n + 0.5))
         for place, f in frequencies.items():
             relative = texts[place].length / average if average else 0.0
             factor = f * (k1 + 1) / (f + k1 * (1 - b + b * relative))
-            scores[place] = scores.get(place, 0.0) + idf * factor
+            scores[place] = scores.get(place, 0.0) + weight * factor
     return {place: float(np.float32(score)) for place, score in scores.items()}
 
 

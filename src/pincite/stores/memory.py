@@ -457,7 +457,7 @@ def _with_chunks(rows: Sequence[_Row], chunks: Iterable[Chunk]) -> tuple[_Row, .
 
 def _keyword(state: _State, query: str, limit: int, where: Filter | None) -> list[Hit]:
     analyzer = default_analyzer()
-    groups = analyzer.query_groups(query, state.languages) if query.strip() else ()
+    groups = analyzer.query_groups(query, state.languages, repeats=True) if query.strip() else ()
     scores = bm25_scores([row.counted for row in state.rows], groups)
     found = [(scores[place], state.rows[place]) for place in state.kept(where) if place in scores]
     return [

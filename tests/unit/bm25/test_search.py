@@ -153,10 +153,15 @@ def test_a_group_counts_as_one_term():
     assert synonyms == one_word
 
 
-def test_query_terms_are_a_set():
+def test_a_term_counts_as_often_as_the_query_says_it():
     segment = _segment("a b", "b c")
+    once = dict((row, score) for _, row, score in _search([segment], [("b",)]))
 
-    assert _search([segment], [("b",), ("a",), ("b", "b")]) == _search([segment], [("a",), ("b",)])
+    twice = _search([segment], [("b",), ("b", "b")])
+
+    assert {row: score for _, row, score in twice} == pytest.approx(
+        {row: 2 * score for row, score in once.items()}
+    )
 
 
 def test_given_statistics_are_used_instead_of_counting():
