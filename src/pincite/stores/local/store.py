@@ -86,6 +86,14 @@ class LocalStore:
         return. Documents that are stored just so are passed over."""
         self._writer.commit(subject, collection, documents)
 
+    def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write a collection anew, in place of all that it held: the way to another model.
+
+        One transaction: readers see the old collection or the new one. Fields, aliases of documents
+        that stay and the weight of the vector side are kept.
+        """
+        self._writer.rewrite(subject, collection, documents)
+
     def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
         return self._writer.delete(subject, collection, documents)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pincite.errors import InvalidArgument, PinciteError
 from pincite.model.documents import Progress
 from pincite.model.fields import extend_spec, full_spec
-from pincite.model.hits import Chunk
 from pincite.segments.merge import plan_merge
-from pincite.stores.checks import check_model, check_owner
-from pincite.stores.codec import is_text, key_text, metadata_text
-from pincite.stores.intake import stored_chunks
-from pincite.stores.local.edit import Edit, NewRows, next_numbers
+from pincite.stores.checks import check_owner
+from pincite.stores.codec import key_text, metadata_text
+from pincite.stores.local.documents import (
+    document_names,
+    find_document,
+    is_stored,
+    remove_document,
+    rewrite_rows,
+    write_documents,
+)
+from pincite.stores.local.edit import Edit
 from pincite.stores.local.home import Home
 from pincite.stores.local.merging import (
     merge_segments,
@@ -29,8 +31,7 @@ from pincite.stores.local.merging import (
     stale_keyword,
 )
 from pincite.stores.local.seals import seal
-from pincite.stores.local.texts import chunks_by_key, indexed_terms
-from pincite.stores.prepare import Prepared, prepare, stored_vectors
+from pincite.stores.prepare import Prepared, prepare
 
 if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer"]
 
-_FOUND: Final = (
-    "SELECT id, document, first_chunk, chunks FROM documents WHERE collection = ? AND document = ?"
-)
 _log = logging.getLogger(__name__)
 
 
@@ -61,7 +59,23 @@ class Writer:
             return
         terms = [prepared.terms() for prepared in changed]
         with self.editing(subject, collection) as edit:
-            _write_documents(edit, changed, terms)
+            write_documents(edit, changed, terms)
+
+    def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write a collection anew in one transaction, whatever model its vectors were of."""
+        self._check_owner(subject, collection)
+        prepared = list({document.document: prepare(document) for document in documents}.values())
+        if not prepared:
+            raise InvalidArgument("rewrite needs documents; delete those that are to go instead.")
+        self._home.bring_up_to_date()
+        terms = [each.terms() for each in prepared]
+        kept = {each.given.document for each in prepared}
+        with self.editing(subject, collection) as edit:
+            for name in document_names(edit):
+                if name not in kept:
+                    remove_document(edit, name)
+            edit.set_record(replace(edit.record, endpoint="", dimension=0, model=None))
+            write_documents(edit, prepared, terms)
 
     def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
@@ -71,11 +85,11 @@ class Writer:
         with self._home.session(subject, collection) as session:
             names = [session.snapshot.aliases.get(name, name) for name in documents]
             key = session.snapshot.collection.key
-            if not any(_find(session.connection, key, name) for name in names):
+            if not any(find_document(session.connection, key, name) for name in names):
                 return 0
         with self.editing(subject, collection) as edit:
             aliases = edit.session.snapshot.aliases
-            return sum(_remove(edit, aliases.get(name, name)) for name in documents)
+            return sum(remove_document(edit, aliases.get(name, name)) for name in documents)
 
     def rename(self, subject: str, collection: str, document: str, new: str) -> None:
         """Give a document another id; the old one stays an alias of it.
@@ -90,14 +104,14 @@ class Writer:
             if old == new:
                 edit.abandon()
                 return
-            if _find(edit.connection, edit.key, new):
+            if find_document(edit.connection, edit.key, new):
                 raise InvalidArgument(f"Document {new!r} is there already; delete it first.")
             run = edit.connection.execute
             run("DELETE FROM aliases WHERE collection = ? AND alias = ?", (edit.key, new))
             run("INSERT INTO aliases VALUES (?, ?, ?)", (edit.key, old, key))
             run("UPDATE documents SET document = ? WHERE id = ?", (new, key))
             seal(edit.connection, key)
-            _rewrite(edit, first, count)
+            rewrite_rows(edit, first, count)
 
     def set_metadata(
         self, subject: str, collection: str, document: str, metadata: Mapping[str, Any]
@@ -112,7 +126,7 @@ class Writer:
                 "UPDATE documents SET metadata = ?, digest = x'' WHERE id = ?", (text, key)
             )
             seal(edit.connection, key)
-            _rewrite(edit, first, count)
+            rewrite_rows(edit, first, count)
 
     def declare(self, subject: str, collection: str, fields: Mapping[str, Field]) -> None:
         """Declare the types of fields; one that differs from a stored type is refused."""
@@ -219,11 +233,11 @@ class Writer:
             key = session.snapshot.collection.key
             if key is None:
                 return prepared
-            return [p for p in prepared if not _is_stored(session.connection, key, p)]
+            return [p for p in prepared if not is_stored(session.connection, key, p)]
 
     def _named(self, edit: Edit, document: str) -> tuple[int, str, int, int]:
         name = edit.session.snapshot.aliases.get(document, document)
-        found = _find(edit.connection, edit.record.key, name)
+        found = find_document(edit.connection, edit.record.key, name)
         if found is None:
             raise InvalidArgument(
                 f"There is no document {document!r} in this collection; documents() lists them."
@@ -234,133 +248,3 @@ class Writer:
         check_owner(subject, collection)
         key_text(subject, "subject")
         key_text(collection, "collection")
-
-
-def _find(
-    connection: sqlite3.Connection, collection: int | None, name: str
-) -> tuple[int, str, int, int] | None:
-    """Key, id, first chunk and number of chunks of a document."""
-    if collection is None or not is_text(name):
-        return None
-    found: tuple[int, str, int, int] | None
-    found = connection.execute(_FOUND, (collection, name)).fetchone()
-    return found
-
-
-def _is_stored(connection: sqlite3.Connection, collection: int, prepared: Prepared) -> bool:
-    found = connection.execute(
-        "SELECT digest FROM documents WHERE collection = ? AND document = ?",
-        (collection, prepared.given.document),
-    ).fetchone()
-    return found is not None and found[0] == prepared.digest
-
-
-def _write_documents(
-    edit: Edit, prepared: Sequence[Prepared], terms: Sequence[list[tuple[Mapping[str, int], int]]]
-) -> None:
-    for each in prepared:
-        _adopt_model(edit, each)
-        _extend_fields(edit, each)
-    record = edit.record
-    keys: list[int] = []
-    chunks: list[Chunk] = []
-    for each in prepared:
-        first = _write_rows(edit, each)
-        keys += range(first, first + len(each.rows))
-        chunks += stored_chunks(record.subject, record.name, each.given)
-    vectors = [stored_vectors(p.given.vectors, normalized=record.normalized) for p in prepared]
-    edit.append(NewRows(chunks, keys, np.concatenate(vectors), list(chain.from_iterable(terms))))
-
-
-def _adopt_model(edit: Edit, prepared: Prepared) -> None:
-    """Check the document's model against the collection's; the first write fixes it."""
-    given, record = prepared.given, edit.record
-    dimension = int(np.asarray(given.vectors).shape[1])
-    check_model(
-        record.name,
-        record.stored_model,
-        endpoint=given.endpoint,
-        model=given.model,
-        dimension=dimension,
-        stored_dimension=record.stored_dimension,
-    )
-    model = record.model
-    # An identity that comes late must not change what the stored rows mean.
-    if given.model is not None and (not record.dimension or given.model.normalized):
-        model = model or given.model
-    endpoint = record.endpoint or given.endpoint
-    edit.set_record(replace(record, endpoint=endpoint, dimension=dimension, model=model))
-
-
-def _extend_fields(edit: Edit, prepared: Prepared) -> None:
-    given = prepared.given
-    for metadata in (given.metadata, *given.chunk_metadata):
-        edit.set_spec(extend_spec(edit.record.spec, metadata))
-
-
-def _write_rows(edit: Edit, prepared: Prepared) -> int:
-    """Write a document's rows in place of those it had; the key of its first chunk."""
-    given, run = prepared.given, edit.connection.execute
-    first = next_numbers(edit.connection, "chunk", len(prepared.rows))
-    old = _find(edit.connection, edit.key, given.document)
-    if old is not None:
-        _remove_chunks(edit, old[2], old[3])
-    else:
-        run("DELETE FROM aliases WHERE collection = ? AND alias = ?", (edit.key, given.document))
-    (key,) = run(
-        "INSERT INTO documents (collection, document, title, source, content_hash, fingerprint,"
-        " language, metadata, digest, first_chunk, chunks) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
-        " ON CONFLICT (collection, document) DO UPDATE SET title = excluded.title,"
-        " source = excluded.source, content_hash = excluded.content_hash,"
-        " fingerprint = excluded.fingerprint, language = excluded.language,"
-        " metadata = excluded.metadata, digest = excluded.digest,"
-        " first_chunk = excluded.first_chunk, chunks = excluded.chunks RETURNING id",
-        (
-            edit.key,
-            given.document,
-            given.title,
-            given.source,
-            given.content_hash,
-            given.fingerprint,
-            given.language,
-            prepared.metadata,
-            prepared.digest,
-            first,
-            len(prepared.rows),
-        ),
-    ).fetchone()
-    if prepared.geometry:
-        run("INSERT OR REPLACE INTO geometry VALUES (?, ?)", (key, prepared.geometry))
-    elif old is not None:
-        run("DELETE FROM geometry WHERE document = ?", (key,))
-    edit.connection.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ((first + i, key, *row) for i, row in enumerate(prepared.rows)),
-    )
-    seal(edit.connection, key)
-    return first
-
-
-def _remove(edit: Edit, name: str) -> int:
-    found = _find(edit.connection, edit.key, name)
-    if found is None:
-        return 0
-    key, _, first, count = found
-    _remove_chunks(edit, first, count)
-    edit.connection.execute("DELETE FROM documents WHERE id = ?", (key,))
-    return count
-
-
-def _remove_chunks(edit: Edit, first: int, count: int) -> None:
-    edit.connection.execute("DELETE FROM chunks WHERE id >= ? AND id < ?", (first, first + count))
-    edit.kill(first, count)
-
-
-def _rewrite(edit: Edit, first: int, count: int) -> None:
-    """Write a document's rows of the segments anew, from its changed record; vectors stay."""
-    keys = range(first, first + count)
-    record = edit.record
-    chunks = chunks_by_key(edit.connection, keys, subject=record.subject, collection=record.name)
-    vectors = edit.vectors(first, count)
-    edit.kill(first, count)
-    edit.append(NewRows(chunks, keys, vectors, indexed_terms(edit.connection, keys)))

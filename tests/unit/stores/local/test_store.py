@@ -510,3 +510,30 @@ def test_an_identity_that_comes_late_does_not_change_stored_scores(
     unit = ModelIdentity("m", 8)
     store.commit(S, C, [document("c", ["mica"], model=unit)])
     assert store.model(S, C) == ("test--hash", unit)
+
+
+def test_rewriting_changes_the_model_in_one_step(store: LocalStore, document: Make) -> None:
+    store.commit(S, C, [document("a", ["salt"], metadata={"n": 1}), document("b", ["mica"])])
+    store.rename(S, C, "a", "new")
+    other = [
+        document("new", ["salt"], dimension=4, endpoint="other", model=ModelIdentity("o", 4)),
+        document("c", ["river"], dimension=4, endpoint="other", model=ModelIdentity("o", 4)),
+    ]
+
+    with pytest.raises(CollectionMismatch):
+        store.commit(S, C, other)
+    with pytest.raises(CollectionMismatch):
+        store.rewrite(S, C, [*other, document("d", ["x"])])
+    assert [i.document for i in store.documents(S, C)] == ["b", "new"]
+    store.rewrite(S, C, other)
+
+    reader = store.reader(S, [C])
+    assert store.model(S, C) == ("other", ModelIdentity("o", 4))
+    assert [i.document for i in store.documents(S, C)] == ["c", "new"]
+    assert len(reader.near_vector(C, vector=[1.0] * 4, limit=9)) == 2
+    assert reader.bm25(C, query="mica", limit=9) == []
+    assert store.vectors(S, C, "a").shape == (1, 4)
+    assert reader.fields(C).fields["n"] == Field(FieldType.INTEGER)
+    assert store.doctor() == []
+    with pytest.raises(InvalidArgument, match="delete"):
+        store.rewrite(S, C, [])
