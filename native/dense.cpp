@@ -5,101 +5,306 @@
 #include <cstring>
 
 #include "best.hpp"
-#include "clones.hpp"
+#include "dense_half.hpp"
+#include "dense_top.hpp"
+
+#if defined(__GNUC__)
+#define PINCITE_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PINCITE_PREFETCH(address) (void)(address)
+#endif
 
 namespace pincite {
 namespace {
 
-constexpr std::size_t kLanes = 32;
-constexpr double kEpsilon = 1.0 / (1 << 23);
+constexpr std::size_t kAhead = 6;  // rows whose memory is asked for before they are needed
 
-struct Product {
-    float dot;
-    float squared;  // the row's length, squared
+void prefetch(const Rows& rows, std::size_t index) {
+    const auto* bytes = reinterpret_cast<const char*>(rows.row(index));
+    for (std::size_t at = 0; at < 2 * rows.dimension; at += 64) PINCITE_PREFETCH(bytes + at);
+}
+
+std::vector<std::int64_t> kept_rows(const Rows& rows, const Masks& masks) {
+    std::vector<std::int64_t> kept;
+    const std::uint8_t* first = masks.allow != nullptr ? masks.allow : masks.live;
+    for (std::size_t row = 0; row < rows.count; ++row) {
+        if (first != nullptr && row % 8 == 0) {  // a selective filter is mostly zeros
+            std::uint64_t eight;
+            while (row + 8 <= rows.count) {
+                std::memcpy(&eight, first + row, sizeof eight);
+                if (eight != 0) break;
+                row += 8;
+            }
+            if (row >= rows.count) break;
+        }
+        if (masks.keeps(row)) kept.push_back(static_cast<std::int64_t>(row));
+    }
+    return kept;
+}
+
+float clipped(float value, float limit) { return std::min(std::max(value, -limit), limit); }
+
+// Keeps what reaches the k-th best within the error, rows ascending.
+Candidates selected(std::vector<std::pair<std::int64_t, float>>& scored, const Wanted& wanted,
+                    std::size_t dimension, float longest) {
+    const float room = slack(wanted.query, dimension, longest);
+    Best<std::int64_t> best(wanted.k);
+    for (const auto& [row, score] : scored) {
+        if (score >= wanted.floor - room) best.offer(row, score, room);
+    }
+    Candidates result;
+    for (const auto& entry : best.finish(room)) {
+        result.rows.push_back(entry.row);
+        result.scores.push_back(entry.score);
+    }
+    return result;
+}
+
+// A query against one segment's codes.
+class Scan {
+   public:
+    void start(const CodedRows& coded, const float* query) {
+        coded_ = &coded;
+        rotated_.assign(coded.rotation->size(), 0.0F);
+        std::copy(query, query + coded.rows.dimension, rotated_.begin());
+        coded.rotation->apply(rotated_.data());
+        query_.assign(rotated_.data(), rotated_.size());
+        order_lists();
+    }
+
+    // The lists by the product with their centroid; the nearest `count` exactly so.
+    void nearest(std::size_t count) {
+        sorted_ = std::min(count, lists_.size());
+        const auto end = lists_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+        if (sorted_ < lists_.size()) std::nth_element(lists_.begin(), end, lists_.end(), better);
+        for (auto list = lists_.begin(); list != end; ++list) {
+            list->value = coded_->centroids->product_with(list->place, rotated_.data());
+        }
+        std::sort(lists_.begin(), end, better);
+    }
+
+    const Estimate& list(std::size_t rank) {
+        if (rank >= sorted_) {
+            std::sort(lists_.begin() + static_cast<std::ptrdiff_t>(sorted_), lists_.end(), better);
+            for (; sorted_ < lists_.size(); ++sorted_) {
+                auto& each = lists_[sorted_];
+                each.value = coded_->centroids->product_with(each.place, rotated_.data());
+            }
+        }
+        return lists_[rank];
+    }
+
+    std::size_t lists() const { return lists_.size(); }
+
+    // Looks at all rows of a list; false when its codes are damaged.
+    bool whole(const Estimate& list, const Masks& masks, Top& top) {
+        const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
+        if (begin == end) return true;
+        const std::size_t first = begin / kBlockRows, last = (end + kBlockRows - 1) / kBlockRows;
+        if (!holds(first, last)) return false;
+        estimates_.resize((last - first) * kBlockRows);
+        run(first, last - first, list.value);
+        const float* values = estimates_.data() - first * kBlockRows;
+        for (std::size_t place = begin; place < end; ++place) {
+            if (values[place] < top.bar() || !masks.keeps(row(place))) continue;
+            top.offer(values[place], static_cast<std::uint32_t>(place));
+        }
+        return true;
+    }
+
+    // Looks only at blocks that hold kept rows, and counts those.
+    bool kept(const Estimate& list, const Masks& masks, Top& top, std::size_t& seen) {
+        const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
+        estimates_.resize(kBlockRows);
+        for (std::size_t place = begin; place < end;) {
+            const std::size_t block = place / kBlockRows;
+            const std::size_t stop = std::min(end, (block + 1) * kBlockRows);
+            std::size_t found = 0;
+            std::uint32_t places[kBlockRows];
+            for (; place < stop; ++place) {
+                places[found] = static_cast<std::uint32_t>(place);
+                found += masks.keeps(row(place));
+            }
+            if (found == 0) continue;
+            if (!holds(block, block + 1)) return false;
+            seen += found;
+            run(block, 1, list.value);
+            for (std::size_t i = 0; i < found; ++i) {
+                top.offer(estimates_[places[i] - block * kBlockRows], places[i]);
+            }
+        }
+        return true;
+    }
+
+    std::size_t row(std::size_t place) const {
+        return coded_->order != nullptr ? coded_->order[place] : place;
+    }
+
+    Top top;
+
+   private:
+    void order_lists() {
+        const std::size_t count = coded_->centroids->count();
+        lists_.resize(count);
+        const bool few = count <= 64;
+        if (!few) coded_->centroids->estimate_all(query_, estimates_);
+        for (std::size_t list = 0; list < count; ++list) {
+            lists_[list] = {few ? 0.0F : estimates_[list], static_cast<std::uint32_t>(list)};
+        }
+        sorted_ = 0;
+        if (few) nearest(count);
+    }
+
+    bool holds(std::size_t first, std::size_t last) const {
+        const std::size_t bytes = block_bytes(rotated_.size());
+        return coded_->codes.holds(first * bytes, last * bytes);
+    }
+
+    void run(std::size_t first, std::size_t count, float centroid) {
+        const std::size_t padded = rotated_.size();
+        estimate({coded_->codes.data + first * block_bytes(padded),
+                  coded_->factors + first * kBlockFactors, count, padded},
+                 query_, centroid, coded_->scale, estimates_.data());
+    }
+
+    const CodedRows* coded_ = nullptr;
+    std::vector<float> rotated_, estimates_;
+    CodedQuery query_;
+    std::vector<Estimate> lists_;
+    std::size_t sorted_ = 0;
 };
 
-// Exact for normal and subnormal numbers: the exponent is rebased by one multiplication.
-inline float widened(std::uint16_t half) {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7FFFU) << 13;
-    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
-    float value;
-    std::memcpy(&value, &magnitude, sizeof value);
-    value *= 0x1p112F;
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    bits |= sign;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-// The sum of the lanes, as a tree: a chain of additions would take as long as the row itself.
-inline float total(float* lanes) {
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-        for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+// Goes through the lists until enough was seen; false when codes are damaged.
+bool gather(Scan& scan, const Masks& masks, const Effort& effort) {
+    scan.top.reset(effort.depth);
+    scan.nearest(std::min(scan.lists(), 2 * effort.probes + 8));
+    std::size_t seen = 0, probed = 0;
+    for (std::size_t rank = 0; rank < scan.lists(); ++rank) {
+        if (probed >= effort.probes && seen >= effort.seen) break;
+        const std::size_t before = seen;
+        const Estimate list = scan.list(rank);
+        const bool sound = effort.seen > 0 ? scan.kept(list, masks, scan.top, seen)
+                                           : scan.whole(list, masks, scan.top);
+        if (!sound) return false;
+        probed += effort.seen == 0 || seen > before;
     }
-    return lanes[0];
+    return true;
 }
 
-// Sums by lanes, so that the compiler may vectorise without reordering one sum.
-PINCITE_CLONES Product product(const std::uint16_t* row, const float* query,
-                               std::size_t dimension) {
-    float dots[kLanes] = {}, squares[kLanes] = {};
-    const std::size_t whole = dimension - dimension % kLanes;
-    for (std::size_t i = 0; i < whole; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const float value = widened(row[i + lane]);
-            dots[lane] += value * query[i + lane];
-            squares[lane] += value * value;
+// The k-th best of a growing set, kept in a small heap.
+class Kth {
+   public:
+    explicit Kth(std::size_t k) : k_(k) {}
+    float value() const {
+        return heap_.size() < k_ ? -std::numeric_limits<float>::infinity() : heap_.top();
+    }
+    void offer(float score) {
+        if (heap_.size() < k_) {
+            heap_.push(score);
+        } else if (score > heap_.top()) {
+            heap_.pop();
+            heap_.push(score);
         }
     }
-    for (std::size_t i = whole; i < dimension; ++i) {
-        const float value = widened(row[i]);
-        dots[i - whole] += value * query[i];
-        squares[i - whole] += value * value;
-    }
-    return {total(dots), total(squares)};
-}
 
-// `widened` makes inf and nan finite numbers from 65,536 up, so only long rows need a look.
-bool finite(const std::uint16_t* row, std::size_t dimension, float squared) {
-    constexpr std::uint16_t infinite = 0x7C00;
-    if (squared < 0x1p32F) return true;
-    return std::none_of(row, row + dimension,
-                        [](std::uint16_t half) { return (half & infinite) == infinite; });
-}
-
-// Bound of a float32 dot product's error, whatever the order of summation
-// (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, equation 3.5).
-float slack(const float* query, std::size_t dimension, float longest) {
-    double squared = 0.0;
-    for (std::size_t i = 0; i < dimension; ++i) squared += double(query[i]) * double(query[i]);
-    const double length = std::sqrt(squared * double(longest));
-    return static_cast<float>(2.0 * double(dimension + 8) * kEpsilon * length);
-}
+   private:
+    std::size_t k_;
+    std::priority_queue<float, std::vector<float>, std::greater<float>> heap_;
+};
 
 }  // namespace
 
-Candidates dense_candidates(const std::uint16_t* rows, std::size_t count, std::size_t dimension,
-                            const std::uint8_t* mask, const float* query, float limit,
-                            std::size_t k) {
-    std::vector<std::int64_t> kept;
-    std::vector<float> scores;
+Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted) {
+    const std::vector<std::int64_t> kept = kept_rows(rows, masks);
+    std::vector<std::pair<std::int64_t, float>> scored;
+    scored.reserve(kept.size());
     float longest = 0.0F;
-    for (std::size_t row = 0; row < count; ++row) {
-        if (mask != nullptr && !mask[row]) continue;
-        const std::uint16_t* values = rows + row * dimension;
-        const Product found = product(values, query, dimension);
-        if (!finite(values, dimension, found.squared)) return {{}, false};
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        if (i + kAhead < kept.size()) {
+            prefetch(rows, static_cast<std::size_t>(kept[i + kAhead]));
+        }
+        const auto index = static_cast<std::size_t>(kept[i]);
+        if (!rows.holds(index)) return {{}, {}, Damage::vectors};
+        const Product found = product(rows.row(index), wanted.query, rows.dimension);
+        if (!finite(rows.row(index), rows.dimension, found.squared)) {
+            return {{}, {}, Damage::not_finite};
+        }
         longest = std::max(longest, found.squared);
-        kept.push_back(static_cast<std::int64_t>(row));
-        scores.push_back(std::min(std::max(found.dot, -limit), limit));
+        scored.emplace_back(kept[i], clipped(found.dot, wanted.limit));
     }
-    // The slack is known only now, so a second pass over the scores selects.
-    const float room = slack(query, dimension, longest);
-    Best<std::int64_t> best(k);
-    for (std::size_t i = 0; i < kept.size(); ++i) best.offer(kept[i], scores[i], room);
-    Candidates result{{}, true};
-    for (const auto& entry : best.finish(room)) result.rows.push_back(entry.row);
+    return selected(scored, wanted, rows.dimension, longest);
+}
+
+Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
+                            const Effort& effort) {
+    static thread_local Scan scan;
+    scan.start(coded, wanted.query);
+    if (!gather(scan, masks, effort)) return {{}, {}, Damage::codes};
+    const auto& best = scan.top.finish();
+    const Rows& rows = coded.rows;
+    std::vector<std::pair<std::int64_t, float>> scored;
+    scored.reserve(best.size());
+    float longest = 0.0F;
+    Kth kth(wanted.k);
+    for (std::size_t i = 0; i < best.size(); ++i) {
+        if (i + kAhead < best.size()) prefetch(rows, scan.row(best[i + kAhead].place));
+        if (best[i].value + effort.margin < std::max(kth.value(), wanted.floor)) break;
+        const std::size_t index = scan.row(best[i].place);
+        if (!rows.holds(index)) return {{}, {}, Damage::vectors};
+        const Product found = product(rows.row(index), wanted.query, rows.dimension);
+        if (!finite(rows.row(index), rows.dimension, found.squared)) {
+            return {{}, {}, Damage::not_finite};
+        }
+        longest = std::max(longest, found.squared);
+        const float score = clipped(found.dot, wanted.limit);
+        kth.offer(score);
+        scored.emplace_back(static_cast<std::int64_t>(index), score);
+    }
+    std::sort(scored.begin(), scored.end());
+    return selected(scored, wanted, rows.dimension, longest);
+}
+
+Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_t probes,
+                          std::size_t depth) {
+    static thread_local Scan scan;
+    scan.start(coded, query);
+    if (!gather(scan, {}, {probes, 0, depth, 0.0F})) return {{}, {}, Damage::codes};
+    Candidates result;
+    for (const auto& each : scan.top.finish()) {
+        result.rows.push_back(static_cast<std::int64_t>(scan.row(each.place)));
+        result.scores.push_back(each.value);
+    }
+    return result;
+}
+
+std::vector<std::uint32_t> lists_in_order(const CodedRows& coded, const float* query) {
+    Scan scan;
+    scan.start(coded, query);
+    scan.nearest(scan.lists());
+    std::vector<std::uint32_t> order;
+    for (std::size_t rank = 0; rank < scan.lists(); ++rank) {
+        order.push_back(scan.list(rank).place);
+    }
+    return order;
+}
+
+std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std::size_t count,
+                                     std::size_t k) {
+    std::vector<Top> tops(count);
+    for (auto& top : tops) top.reset(k);
+    std::vector<float> wide(rows.dimension);
+    for (std::size_t row = 0; row < rows.count; ++row) {
+        widen(rows.row(row), rows.dimension, wide.data());
+        for (std::size_t query = 0; query < count; ++query) {
+            const float* values = queries + query * rows.dimension;
+            tops[query].offer(dot(wide.data(), values, rows.dimension),
+                              static_cast<std::uint32_t>(row));
+        }
+    }
+    std::vector<std::int64_t> result;
+    for (auto& top : tops) {
+        for (const auto& each : top.finish()) result.push_back(each.place);
+    }
     return result;
 }
 

@@ -1,22 +1,91 @@
-// Which float16 rows could be among the k best dot products with a float32 query.
+// Which float16 rows could be among the k best dot products with a float32 query: by looking at
+// all of them, or by their codes first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "dense_checked.hpp"
+#include "dense_codes.hpp"
+#include "dense_lists.hpp"
+#include "dense_rotation.hpp"
 
 namespace pincite {
 
+enum class Damage { none, not_finite, vectors, codes };
+
 struct Candidates {
-    std::vector<std::int64_t> rows;  // ascending
-    bool finite;                     // false when a row within the mask holds inf or nan
+    std::vector<std::int64_t> rows;
+    std::vector<float> scores;  // float32 products, clipped
+    Damage damage = Damage::none;
 };
 
-// `rows` is (count, dimension), float16 bits; `mask` may be null. The result holds every row
-// within twice the error of a float32 dot product from the k-th best, products being clipped to
-// [-limit, limit].
-Candidates dense_candidates(const std::uint16_t* rows, std::size_t count, std::size_t dimension,
-                            const std::uint8_t* mask, const float* query, float limit,
-                            std::size_t k);
+// One flag a row; null for all rows.
+struct Masks {
+    const std::uint8_t* live = nullptr;
+    const std::uint8_t* allow = nullptr;
+    bool keeps(std::size_t row) const {
+        return (live == nullptr || live[row]) && (allow == nullptr || allow[row]);
+    }
+};
+
+struct Wanted {
+    const float* query;
+    std::size_t k;
+    float limit;           // products are clipped to [-limit, limit]
+    float floor;           // what other segments promise: the k-th best product so far
+};
+
+// float16 bits, (count, dimension).
+struct Rows {
+    Checked bytes;
+    std::size_t count = 0;
+    std::size_t dimension = 0;
+    const std::uint16_t* row(std::size_t index) const {
+        return reinterpret_cast<const std::uint16_t*>(bytes.data) + index * dimension;
+    }
+    bool holds(std::size_t index) const {
+        return bytes.holds(2 * index * dimension, 2 * (index + 1) * dimension);
+    }
+};
+
+// Every kept row within twice the error of a float32 dot product from the k-th best; rows ascend.
+Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted);
+
+struct Effort {
+    std::size_t probes;  // lists that hold kept rows, at least
+    std::size_t seen;    // kept rows looked at, at least
+    std::size_t depth;   // rows scored exactly, at most
+    float margin;        // by how much a product may exceed its estimate
+};
+
+// Codes of rows in lists; the arrays are not owned.
+struct CodedRows {
+    Rows rows;
+    Checked codes;
+    const std::uint16_t* factors = nullptr;
+    const std::uint32_t* order = nullptr;
+    const std::uint32_t* starts = nullptr;
+    float scale = 1.0F;
+    std::shared_ptr<const Centroids> centroids;
+    std::shared_ptr<const Rotation> rotation;
+};
+
+Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
+                            const Effort& effort);
+
+// The best `depth` estimates of the nearest `probes` lists, best first, with their rows: what
+// calibration looks at.
+Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_t probes,
+                          std::size_t depth);
+
+// All lists, the nearest first.
+std::vector<std::uint32_t> lists_in_order(const CodedRows& coded, const float* query);
+
+// The k best rows of each query, best first: (queries, k).
+std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std::size_t count,
+                                     std::size_t k);
 
 }  // namespace pincite

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bm25.hpp"
-#include "dense.hpp"
+#include "dense_module.hpp"
 
 namespace py = pybind11;
 
@@ -69,34 +69,14 @@ py::tuple bm25_best(const std::vector<Group>& groups, const Array<std::uint32_t>
     return py::make_tuple(copied(rows), copied(scores));
 }
 
-py::tuple dense_candidates(const Array<std::uint16_t>& rows, const Mask& mask,
-                           const Array<float>& query, float limit, std::size_t k) {
-    require(k > 0, "k must be at least 1");
-    require(limit > 0, "limit must be above 0");
-    require(rows.ndim() == 2 && query.ndim() == 1 && rows.shape(1) == query.size(),
-            "rows must be a matrix as wide as the query");
-    const std::uint8_t* kept = bytes_of(mask, rows.shape(0));
-    const std::uint16_t* row_data = rows.data();
-    const float* query_data = query.data();
-    const auto count = static_cast<std::size_t>(rows.shape(0));
-    const auto dimension = static_cast<std::size_t>(rows.shape(1));
-    pincite::Candidates found;
-    {
-        py::gil_scoped_release released;
-        found = pincite::dense_candidates(row_data, count, dimension, kept, query_data, limit, k);
-    }
-    return py::make_tuple(copied(found.rows), found.finite);
-}
-
 }  // namespace
 
 PYBIND11_MODULE(_native, module) {
     module.doc() = "Compiled kernels of Pincite; pincite.segments.kernels decides when they run.";
-    module.attr("KERNEL_VERSION") = 1;
+    module.attr("KERNEL_VERSION") = 2;
     // noconvert: a silent copy of a segment would cost more than the kernel saves.
     module.def("bm25_best", &bm25_best, py::arg("groups"), py::arg("lengths").noconvert(),
                py::arg("allow"), py::arg("k"), py::arg("k1"), py::arg("b"), py::arg("average"),
                py::arg("scale"), py::arg("delta"));
-    module.def("dense_candidates", &dense_candidates, py::arg("rows").noconvert(),
-               py::arg("mask"), py::arg("query"), py::arg("limit"), py::arg("k"));
+    bind_dense(module);
 }

@@ -1,9 +1,10 @@
-"""The inner loop of vector search: which rows could be among the k best."""
+"""The inner loops of vector search: which rows could be among the k best."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,63 +12,94 @@ from numpy.typing import NDArray
 from pincite.errors import StoreCorrupt
 from pincite.segments.kernels import native
 
-__all__ = ["BLOCK_ROWS", "candidates"]
+__all__ = ["BLOCK_ROWS", "Found", "Wanted", "checked", "exact_rows", "half_bits"]
 
 BLOCK_ROWS = 4096
 """Rows widened at a time: 6 MB of float32 at 384 dimensions."""
 
 _EPSILON = 2.0**-23
 
+Mask = NDArray[np.bool_]
 
-def candidates(
-    part: NDArray[np.float16],
-    mask: NDArray[np.bool_] | None,
-    query: NDArray[np.float32],
-    k: int,
-    *,
-    limit: float,
-) -> NDArray[np.intp]:
-    """Rows of ``part`` within ``mask``, ascending, among which the k best dot products are.
 
-    Products count as clipped to [-limit, limit]. Rows within twice the error of the k-th best are
-    kept: whichever way each product was summed in float32, the exact k best and all their ties are
-    among them. Raises ``StoreCorrupt`` when one of the rows is not finite.
+class Wanted(NamedTuple):
+    """What one query asks of every segment.
+
+    Products count as clipped to [-limit, limit]. ``floor`` is what other segments promise already:
+    a product that the k-th best of all is not below.
+    """
+
+    query: NDArray[np.float32]
+    k: int
+    limit: float
+    floor: float = -math.inf
+
+    def above(self, scores: NDArray[np.float32], unit: float = 1.0) -> Wanted:
+        """The same for the next segment, given the exact scores found here, in units of ``unit``
+        of the products."""
+        if len(scores) < self.k:
+            return self
+        kth = float(np.partition(scores, len(scores) - self.k)[-self.k]) * unit
+        return self._replace(floor=max(self.floor, kth))
+
+
+class Found(NamedTuple):
+    """Rows, ascending, and their products in float32."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def half_bits(vectors: NDArray[np.float16]) -> NDArray[np.uint16]:
+    """The same memory as integers, as the extension takes it."""
+    return np.ascontiguousarray(vectors).view(np.uint16)
+
+
+def exact_rows(
+    part: NDArray[np.float16], live: Mask | None, allow: Mask | None, wanted: Wanted
+) -> Found:
+    """Rows of ``part`` in both masks, among which the k best dot products are.
+
+    Rows within twice the error of the k-th best are kept: whichever way each product was summed
+    in float32, the exact k best and all their ties are among them. Raises ``StoreCorrupt`` when
+    one of the rows is not finite.
     """
     module = native()
     if module is None:
-        rows, finite = _candidates(part, mask, query, k, limit)
-    else:
-        narrow = np.ascontiguousarray(part).view(np.uint16)
-        rows, finite = module.dense_candidates(narrow, mask, query, limit, k)
-    if not finite:
+        return _exact_rows(part, _both(live, allow), wanted)
+    vectors = module.DenseVectors(half_bits(part), None)
+    answer = vectors.exact(wanted.query, wanted.k, live, allow, wanted.limit, wanted.floor)
+    return checked(answer)
+
+
+def checked(answer: tuple[Any, Any, str]) -> Found:
+    """What the extension answered; raises ``StoreCorrupt`` for the damage that it met."""
+    rows, scores, damage = answer
+    if damage == "not finite":
+        raise _not_finite()
+    if damage:
         raise StoreCorrupt(
-            "A stored vector is not finite. Run `pincite doctor --repair` to embed its text again."
+            f"The stored {damage} fail their checksum. Run doctor with repair, or restore a backup."
         )
-    return rows
+    return Found(rows, scores)
 
 
-def _candidates(
-    part: NDArray[np.float16],
-    mask: NDArray[np.bool_] | None,
-    query: NDArray[np.float32],
-    k: int,
-    limit: float,
-) -> tuple[NDArray[np.intp], bool]:
-    """The candidates, and whether every row within ``mask`` is finite."""
+def _exact_rows(part: NDArray[np.float16], mask: Mask | None, wanted: Wanted) -> Found:
     rows = np.arange(len(part)) if mask is None else np.flatnonzero(mask)
     scores = np.zeros(len(rows), dtype=np.float32)
     longest = np.float32(0)
     with np.errstate(invalid="ignore"):
         for block, wide in _widened(part, rows, whole=mask is None):
-            scores[block] = wide @ query
+            scores[block] = wide @ wanted.query
             longest = np.maximum(longest, np.einsum("ij,ij->i", wide, wide).max())
     if not np.isfinite(longest):
-        return rows[:0], False
-    if len(rows) <= k:
-        return rows, True
-    np.clip(scores, -limit, limit, out=scores)
-    kth = float(np.partition(scores, len(scores) - k)[len(scores) - k])
-    return rows[scores >= kth - 2.0 * _error(query, float(longest))], True
+        raise _not_finite()
+    np.clip(scores, -wanted.limit, wanted.limit, out=scores)
+    bar, k = wanted.floor, wanted.k
+    if len(rows) > k:
+        bar = max(bar, float(np.partition(scores, len(scores) - k)[len(scores) - k]))
+    kept = scores >= bar - 2.0 * _error(wanted.query, float(longest))
+    return Found(rows[kept], scores[kept])
 
 
 def _error(query: NDArray[np.float32], longest_squared: float) -> float:
@@ -83,3 +115,15 @@ def _widened(
         block = slice(start, start + BLOCK_ROWS)
         narrow = part[block] if whole else part[rows[block]]
         yield block, narrow.astype(np.float32)
+
+
+def _both(live: Mask | None, allow: Mask | None) -> Mask | None:
+    if live is None or allow is None:
+        return allow if live is None else live
+    return live & allow
+
+
+def _not_finite() -> StoreCorrupt:
+    return StoreCorrupt(
+        "A stored vector is not finite. Run `pincite doctor --repair` to embed its text again."
+    )

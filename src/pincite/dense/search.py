@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.kernels import BLOCK_ROWS, candidates
+from pincite.dense.kernels import BLOCK_ROWS, Wanted, exact_rows
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.ranking import Ranked, RowId, at_least_kth, ranked
 
@@ -49,14 +49,16 @@ def search_vectors(
         raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
     vector = prepare_query(query, normalized=normalized)
     _check_parts(parts, live, allow, len(vector))
-    scan = vector if normalized else _scaled(vector)
+    scan, unit = (vector, 1.0) if normalized else _scaled(vector)
+    wanted = Wanted(scan, k, limit=1.0 if normalized else math.inf)
     best = []
     for number, part in enumerate(parts):
-        mask = _both(live[number], allow[number])
-        rows = candidates(part, mask, scan, k, limit=1.0 if normalized else math.inf)
-        scores = _rescored(part, rows, vector, limit=1.0 if normalized else _FLOAT32_MAX)
+        found = exact_rows(part, live[number], allow[number], wanted)
+        scores = _rescored(part, found.rows, vector, limit=1.0 if normalized else _FLOAT32_MAX)
         kept = at_least_kth(scores, k)
-        best.append((number, rows[kept], scores[kept]))
+        best.append((number, found.rows[kept], scores[kept]))
+        if number + 1 < len(parts):
+            wanted = wanted.above(scores, unit)
     return ranked(best, k, row_id)
 
 
@@ -108,22 +110,16 @@ def _rescored(
     return np.clip(scores, -limit, limit).astype(np.float32)
 
 
-def _scaled(query: NDArray[np.float32]) -> NDArray[np.float32]:
+def _scaled(query: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
     """Times a power of two, which ranks alike: the largest value in [0.5, 1), so that a scan in
-    float32 neither overflows nor vanishes."""
+    float32 neither overflows nor vanishes; and that power."""
     _, exponent = np.frexp(np.abs(query).max())
     scaled: NDArray[np.float32] = np.ldexp(query, -exponent)
-    return scaled
+    return scaled, math.ldexp(1.0, -int(exponent))
 
 
 def _blocks(count: int) -> Iterator[slice]:
     return (slice(start, start + BLOCK_ROWS) for start in range(0, count, BLOCK_ROWS))
-
-
-def _both(live: Mask | None, allow: Mask | None) -> Mask | None:
-    if live is None or allow is None:
-        return allow if live is None else live
-    return live & allow
 
 
 def _check_parts(

@@ -1,0 +1,164 @@
+#include "dense_half.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "clones.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define PINCITE_X86 1
+#endif
+
+namespace pincite {
+namespace {
+
+constexpr std::size_t kLanes = 32;
+constexpr double kEpsilon = 1.0 / (1 << 23);
+
+// The sum of the lanes, as a tree: a chain of additions would take as long as the row itself.
+inline float total(float* lanes) {
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+    }
+    return lanes[0];
+}
+
+void finish(const std::uint16_t* row, const float* query, std::size_t from, std::size_t dimension,
+            float* dots, float* squares) {
+    for (std::size_t i = from; i < dimension; ++i) {
+        const float value = widened(row[i]);
+        dots[i - from] += value * query[i];
+        squares[i - from] += value * value;
+    }
+}
+
+Product product_portable(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    float dots[kLanes] = {}, squares[kLanes] = {};
+    const std::size_t whole = dimension - dimension % kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const float value = widened(row[i + lane]);
+            dots[lane] += value * query[i + lane];
+            squares[lane] += value * value;
+        }
+    }
+    finish(row, query, whole, dimension, dots, squares);
+    return {total(dots), total(squares)};
+}
+
+#ifdef PINCITE_X86
+
+__attribute__((target("avx512f"))) Product product_avx512(const std::uint16_t* row,
+                                                          const float* query,
+                                                          std::size_t dimension) {
+    __m512 dots[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    __m512 squares[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    const std::size_t whole = dimension - dimension % kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+        for (std::size_t half = 0; half < 2; ++half) {
+            const std::size_t at = i + 16 * half;
+            const __m512 value = _mm512_cvtph_ps(
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + at)));
+            dots[half] = _mm512_fmadd_ps(value, _mm512_loadu_ps(query + at), dots[half]);
+            squares[half] = _mm512_fmadd_ps(value, value, squares[half]);
+        }
+    }
+    float left[kLanes] = {}, right[kLanes] = {};
+    for (std::size_t half = 0; half < 2; ++half) {
+        _mm512_storeu_ps(left + 16 * half, dots[half]);
+        _mm512_storeu_ps(right + 16 * half, squares[half]);
+    }
+    finish(row, query, whole, dimension, left, right);
+    return {total(left), total(right)};
+}
+
+__attribute__((target("avx2,f16c,fma"))) Product product_avx2(const std::uint16_t* row,
+                                                              const float* query,
+                                                              std::size_t dimension) {
+    __m256 dots[4], squares[4];
+    for (int part = 0; part < 4; ++part) dots[part] = squares[part] = _mm256_setzero_ps();
+    const std::size_t whole = dimension - dimension % kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+        for (std::size_t part = 0; part < 4; ++part) {
+            const std::size_t at = i + 8 * part;
+            const __m256 value =
+                _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at)));
+            dots[part] = _mm256_fmadd_ps(value, _mm256_loadu_ps(query + at), dots[part]);
+            squares[part] = _mm256_fmadd_ps(value, value, squares[part]);
+        }
+    }
+    float left[kLanes] = {}, right[kLanes] = {};
+    for (std::size_t part = 0; part < 4; ++part) {
+        _mm256_storeu_ps(left + 8 * part, dots[part]);
+        _mm256_storeu_ps(right + 8 * part, squares[part]);
+    }
+    finish(row, query, whole, dimension, left, right);
+    return {total(left), total(right)};
+}
+
+#endif
+
+using ProductKernel = Product (*)(const std::uint16_t*, const float*, std::size_t);
+
+ProductKernel best_product() {
+#ifdef PINCITE_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f")) return product_avx512;
+    // Every CPU with AVX2 has F16C; compilers differ in whether they can be asked for it.
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return product_avx2;
+#endif
+    return product_portable;
+}
+
+}  // namespace
+
+std::uint16_t narrowed(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
+    const float magnitude = std::fabs(value);
+    if (!(magnitude < 65520.0F)) return sign | 0x7C00U;
+    if (magnitude < 0x1p-14F) {
+        const float steps = std::nearbyint(magnitude * 0x1p24F);  // subnormals are whole steps
+        return sign | static_cast<std::uint16_t>(steps);
+    }
+    bits &= 0x7FFFFFFFU;
+    bits += 0x0FFFU + ((bits >> 13) & 1U);  // round half to even
+    return sign | static_cast<std::uint16_t>((bits - (112U << 23)) >> 13);
+}
+
+PINCITE_CLONES void widen(const std::uint16_t* from, std::size_t count, float* to) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = widened(from[i]);
+}
+
+Product product(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    static const ProductKernel kernel = best_product();
+    return kernel(row, query, dimension);
+}
+
+PINCITE_CLONES float dot(const float* a, const float* b, std::size_t dimension) {
+    float sums[kLanes] = {};
+    const std::size_t whole = dimension - dimension % kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+    }
+    for (std::size_t i = whole; i < dimension; ++i) sums[i - whole] += a[i] * b[i];
+    return total(sums);
+}
+
+bool finite(const std::uint16_t* row, std::size_t dimension, float squared) {
+    constexpr std::uint16_t infinite = 0x7C00;
+    if (squared < 0x1p32F) return true;
+    return std::none_of(row, row + dimension,
+                        [](std::uint16_t half) { return (half & infinite) == infinite; });
+}
+
+float slack(const float* query, std::size_t dimension, float longest) {
+    double squared = 0.0;
+    for (std::size_t i = 0; i < dimension; ++i) squared += double(query[i]) * double(query[i]);
+    const double length = std::sqrt(squared * double(longest));
+    return static_cast<float>(2.0 * double(dimension + 8) * kEpsilon * length);
+}
+
+}  // namespace pincite

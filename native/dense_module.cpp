@@ -1,0 +1,312 @@
+#include "dense_module.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "dense.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+using Mask = std::optional<Array<bool>>;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+std::size_t size_of(py::ssize_t size) { return static_cast<std::size_t>(size); }
+
+template <typename T>
+py::array_t<T> copied(const std::vector<T>& values) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+template <typename T>
+py::array_t<T> shaped(const std::vector<T>& values, std::vector<py::ssize_t> shape) {
+    return py::array_t<T>(std::move(shape), values.data());
+}
+
+const std::uint8_t* flags(const Mask& mask, std::size_t rows) {
+    static_assert(sizeof(bool) == 1, "NumPy and C++ must agree on bool");
+    if (!mask) return nullptr;
+    require(mask->ndim() == 1 && size_of(mask->size()) == rows, "a mask needs one flag per row");
+    return reinterpret_cast<const std::uint8_t*>(mask->data());
+}
+
+// Checksums of a mapped array as SegmentFile.guarded gives them: CRCs, and flags to be written.
+using Guard = std::optional<std::pair<py::buffer, py::buffer>>;
+
+class Guarded {
+   public:
+    Guarded(const Guard& guard, const void* data, std::size_t size) {
+        checked_.data = static_cast<const std::uint8_t*>(data);
+        checked_.size = size;
+        if (!guard) return;
+        crcs_ = guard->first.request();
+        seen_ = guard->second.request(true);
+        const std::size_t blocks =
+            (size + pincite::Checked::kBlock - 1) / pincite::Checked::kBlock;
+        require(size_of(crcs_.size * crcs_.itemsize) == 4 * blocks &&
+                    size_of(seen_.size * seen_.itemsize) == blocks,
+                "a guard needs one checksum and one flag per block");
+        checked_.crcs = static_cast<const std::uint8_t*>(crcs_.ptr);
+        checked_.seen = static_cast<std::uint8_t*>(seen_.ptr);
+    }
+    const pincite::Checked& checked() const { return checked_; }
+
+   private:
+    py::buffer_info crcs_, seen_;
+    pincite::Checked checked_;
+};
+
+const char* named(pincite::Damage damage) {
+    switch (damage) {
+        case pincite::Damage::none: return "";
+        case pincite::Damage::not_finite: return "not finite";
+        case pincite::Damage::vectors: return "vectors";
+        case pincite::Damage::codes: return "codes";
+    }
+    return "";
+}
+
+py::tuple answer(const pincite::Candidates& found) {
+    return py::make_tuple(copied(found.rows), copied(found.scores), named(found.damage));
+}
+
+class Vectors {
+   public:
+    Vectors(Array<std::uint16_t> rows, const Guard& guard)
+        : array_(std::move(rows)),
+          guard_(guard, array_.data(), size_of(array_.nbytes())) {
+        require(array_.ndim() == 2, "rows must be a matrix");
+        rows_ = {guard_.checked(), size_of(array_.shape(0)), size_of(array_.shape(1))};
+    }
+
+    const pincite::Rows& rows() const { return rows_; }
+
+    void check(const Array<float>& query) const {
+        require(query.ndim() == 1 && size_of(query.size()) == rows_.dimension,
+                "the query must be as wide as the rows");
+    }
+
+    py::tuple exact(const Array<float>& query, std::size_t k, const Mask& live, const Mask& allow,
+                    float limit, float floor) const {
+        check(query);
+        require(k > 0, "k must be at least 1");
+        require(limit > 0, "limit must be above 0");
+        const pincite::Masks masks{flags(live, rows_.count), flags(allow, rows_.count)};
+        const pincite::Wanted wanted{query.data(), k, limit, floor};
+        pincite::Candidates found;
+        {
+            py::gil_scoped_release released;
+            found = pincite::exact_candidates(rows_, masks, wanted);
+        }
+        return answer(found);
+    }
+
+    py::array_t<std::int64_t> best(const Array<float>& queries, std::size_t k) const {
+        require(queries.ndim() == 2 && size_of(queries.shape(1)) == rows_.dimension,
+                "the queries must be as wide as the rows");
+        const std::size_t each = std::min(k, rows_.count);
+        require(each > 0, "there must be a row, and k must be at least 1");
+        std::vector<std::int64_t> found;
+        const float* data = queries.data();
+        const auto count = size_of(queries.shape(0));
+        {
+            py::gil_scoped_release released;
+            found = pincite::exact_best(rows_, data, count, each);
+        }
+        return shaped(found, {queries.shape(0), static_cast<py::ssize_t>(each)});
+    }
+
+   private:
+    Array<std::uint16_t> array_;
+    Guarded guard_;
+    pincite::Rows rows_;
+};
+
+class Codes {
+   public:
+    Codes(std::shared_ptr<Vectors> vectors, Array<std::uint8_t> codes, const Guard& guard,
+          Array<std::uint16_t> factors, std::optional<Array<std::uint32_t>> order,
+          Array<std::uint32_t> starts, Array<std::uint16_t> centroids, float scale)
+        : vectors_(std::move(vectors)), codes_(std::move(codes)), factors_(std::move(factors)),
+          starts_(std::move(starts)), centroids_(std::move(centroids)), order_(std::move(order)),
+          guard_(guard, codes_.data(), size_of(codes_.nbytes())) {
+        const pincite::Rows& rows = vectors_->rows();
+        const std::size_t padded = pincite::Rotation::padded(rows.dimension);
+        const std::size_t blocks =
+            (rows.count + pincite::kBlockRows - 1) / pincite::kBlockRows;
+        require(size_of(codes_.size()) == blocks * pincite::block_bytes(padded),
+                "the codes do not fit the rows");
+        require(size_of(factors_.size()) == blocks * pincite::kBlockFactors,
+                "the factors do not fit the rows");
+        require(centroids_.ndim() == 2 && centroids_.shape(0) > 0 &&
+                    size_of(centroids_.shape(1)) == padded,
+                "the centroids do not fit the rows");
+        check_lists(rows.count);
+        coded_ = {rows, guard_.checked(), factors_.data(), order_ ? order_->data() : nullptr,
+                  starts_.data(), scale,
+                  std::make_shared<pincite::Centroids>(centroids_.data(),
+                                                       size_of(centroids_.shape(0)), padded),
+                  std::make_shared<pincite::Rotation>(rows.dimension)};
+    }
+
+    py::tuple search(const Array<float>& query, std::size_t k, std::size_t probes,
+                     std::size_t seen, std::size_t depth, float margin, const Mask& live,
+                     const Mask& allow, float limit, float floor) const {
+        vectors_->check(query);
+        require(k > 0 && probes > 0 && depth > 0, "k, probes and depth must be at least 1");
+        const std::size_t count = coded_.rows.count;
+        const pincite::Masks masks{flags(live, count), flags(allow, count)};
+        const pincite::Wanted wanted{query.data(), k, limit, floor};
+        pincite::Candidates found;
+        {
+            py::gil_scoped_release released;
+            found = pincite::coded_candidates(coded_, masks, wanted,
+                                              {probes, seen, std::min(depth, count), margin});
+        }
+        return answer(found);
+    }
+
+    py::tuple estimated(const Array<float>& query, std::size_t probes, std::size_t depth) const {
+        vectors_->check(query);
+        require(probes > 0 && depth > 0, "probes and depth must be at least 1");
+        pincite::Candidates found;
+        const float* values = query.data();
+        {
+            py::gil_scoped_release released;
+            found = pincite::estimated_rows(coded_, values, probes,
+                                            std::min(depth, coded_.rows.count));
+        }
+        return answer(found);
+    }
+
+    py::array_t<std::uint32_t> lists(const Array<float>& query) const {
+        vectors_->check(query);
+        return copied(pincite::lists_in_order(coded_, query.data()));
+    }
+
+   private:
+    void check_lists(std::size_t rows) const {
+        const std::uint32_t* starts = starts_.data();
+        const auto lists = size_of(centroids_.shape(0));
+        require(starts_.ndim() == 1 && size_of(starts_.size()) == lists + 1 && starts[0] == 0 &&
+                    starts[lists] == rows && std::is_sorted(starts, starts + lists + 1),
+                "the lists do not fit the rows");
+        if (!order_) return;
+        require(order_->ndim() == 1 && size_of(order_->size()) == rows,
+                "the order does not fit the rows");
+        const std::uint32_t* order = order_->data();
+        require(std::all_of(order, order + rows, [rows](std::uint32_t row) { return row < rows; }),
+                "the order names rows that do not exist");
+    }
+
+    std::shared_ptr<Vectors> vectors_;
+    Array<std::uint8_t> codes_;
+    Array<std::uint16_t> factors_;
+    Array<std::uint32_t> starts_;
+    Array<std::uint16_t> centroids_;
+    std::optional<Array<std::uint32_t>> order_;
+    Guarded guard_;
+    pincite::CodedRows coded_;
+};
+
+py::array_t<std::uint16_t> train(const Array<std::uint16_t>& rows, std::size_t lists,
+                                 std::size_t iterations) {
+    require(rows.ndim() == 2 && rows.shape(0) > 0 && lists > 0, "there must be rows and lists");
+    const std::uint16_t* data = rows.data();
+    const auto count = size_of(rows.shape(0)), dimension = size_of(rows.shape(1));
+    std::vector<std::uint16_t> centroids;
+    {
+        py::gil_scoped_release released;
+        centroids = pincite::train_lists(data, count, dimension, lists, iterations);
+    }
+    return shaped(centroids, {static_cast<py::ssize_t>(lists),
+                              static_cast<py::ssize_t>(pincite::Rotation::padded(dimension))});
+}
+
+py::tuple encode(const Array<std::uint16_t>& rows, const Array<std::uint16_t>& centroids,
+                 float scale) {
+    require(rows.ndim() == 2 && centroids.ndim() == 2 && centroids.shape(0) > 0,
+            "rows and centroids must be matrices");
+    const auto count = size_of(rows.shape(0)), dimension = size_of(rows.shape(1));
+    require(size_of(centroids.shape(1)) == pincite::Rotation::padded(dimension) && scale > 0,
+            "the centroids do not fit the rows");
+    const std::uint16_t* data = rows.data();
+    const std::uint16_t* center_data = centroids.data();
+    const auto lists = size_of(centroids.shape(0));
+    pincite::Encoded out;
+    {
+        py::gil_scoped_release released;
+        out = pincite::encode_rows(data, count, dimension, center_data, lists, scale);
+    }
+    return py::make_tuple(copied(out.codes), copied(out.factors), copied(out.order),
+                          copied(out.starts));
+}
+
+py::array_t<float> rotate(const Array<float>& values) {
+    require(values.ndim() == 1, "values must be flat");
+    const pincite::Rotation rotation(size_of(values.size()));
+    std::vector<float> out(rotation.size());
+    std::copy(values.data(), values.data() + values.size(), out.begin());
+    rotation.apply(out.data());
+    return copied(out);
+}
+
+// Estimates of blocks by one kernel, in units of 1, for a query that is rotated already.
+py::array_t<float> estimates(const Array<std::uint8_t>& codes, const Array<std::uint16_t>& factors,
+                             const Array<float>& rotated, float centroid, std::size_t kernel) {
+    const auto padded = size_of(rotated.size());
+    require(padded > 0 && padded % 32 == 0, "the query must be padded");
+    const std::size_t blocks = size_of(codes.size()) / pincite::block_bytes(padded);
+    require(size_of(codes.size()) == blocks * pincite::block_bytes(padded) &&
+                size_of(factors.size()) == blocks * pincite::kBlockFactors,
+            "codes, factors and query do not fit");
+    require(kernel < pincite::kernel_names().size(), "there is no such kernel");
+    pincite::CodedQuery query;
+    query.assign(rotated.data(), padded);
+    std::vector<float> out(blocks * pincite::kBlockRows);
+    pincite::estimate_with(kernel, {codes.data(), factors.data(), blocks, padded}, query, centroid,
+                           1.0F, out.data());
+    return copied(out);
+}
+
+}  // namespace
+
+void bind_dense(py::module_& module) {
+    // noconvert: a silent copy of a segment would cost more than the kernel saves.
+    py::class_<Vectors, std::shared_ptr<Vectors>>(module, "DenseVectors")
+        .def(py::init<Array<std::uint16_t>, const Guard&>(), py::arg("rows").noconvert(),
+             py::arg("guard"))
+        .def("exact", &Vectors::exact, py::arg("query"), py::arg("k"), py::arg("live"),
+             py::arg("allow"), py::arg("limit"), py::arg("floor"))
+        .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
+    py::class_<Codes>(module, "DenseCodes")
+        .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,
+                      Array<std::uint16_t>, std::optional<Array<std::uint32_t>>,
+                      Array<std::uint32_t>, Array<std::uint16_t>, float>(),
+             py::arg("vectors"), py::arg("codes").noconvert(), py::arg("guard"),
+             py::arg("factors").noconvert(), py::arg("order").noconvert(),
+             py::arg("starts").noconvert(), py::arg("centroids").noconvert(), py::arg("scale"))
+        .def("search", &Codes::search, py::arg("query"), py::arg("k"), py::arg("probes"),
+             py::arg("seen"), py::arg("depth"), py::arg("margin"), py::arg("live"),
+             py::arg("allow"), py::arg("limit"), py::arg("floor"))
+        .def("estimated", &Codes::estimated, py::arg("query"), py::arg("probes"),
+             py::arg("depth"))
+        .def("lists", &Codes::lists, py::arg("query"));
+    module.def("dense_train", &train, py::arg("rows").noconvert(), py::arg("lists"),
+               py::arg("iterations"));
+    module.def("dense_encode", &encode, py::arg("rows").noconvert(),
+               py::arg("centroids").noconvert(), py::arg("scale"));
+    module.def("dense_rotate", &rotate, py::arg("values"));
+    module.def("dense_kernels", &pincite::kernel_names);
+    module.def("dense_estimates", &estimates, py::arg("codes"), py::arg("factors"),
+               py::arg("rotated"), py::arg("centroid"), py::arg("kernel"));
+}
