@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "bm25.hpp"
-#include "dense_module.hpp"
+#include "bm25_binding.hpp"
+#include "dense.hpp"
 
 namespace py = pybind11;
 
@@ -19,7 +19,6 @@ template <typename T>
 using Array = py::array_t<T, py::array::c_style>;
 
 using Mask = std::optional<Array<bool>>;
-using Group = std::tuple<double, Array<std::uint32_t>, Array<std::uint32_t>>;
 
 template <typename T>
 py::array_t<T> copied(const std::vector<T>& values) {
@@ -37,36 +36,23 @@ const std::uint8_t* bytes_of(const Mask& mask, py::ssize_t rows) {
     return reinterpret_cast<const std::uint8_t*>(mask->data());
 }
 
-std::vector<pincite::Postings> postings_of(const std::vector<Group>& groups) {
-    std::vector<pincite::Postings> result;
-    for (const auto& [idf, rows, tfs] : groups) {
-        require(rows.ndim() == 1 && tfs.ndim() == 1 && rows.size() == tfs.size(),
-                "a group needs one frequency per row");
-        result.push_back({idf, rows.data(), tfs.data(), static_cast<std::size_t>(rows.size())});
-    }
-    return result;
-}
-
-py::tuple bm25_best(const std::vector<Group>& groups, const Array<std::uint32_t>& lengths,
-                    const Mask& allow, std::size_t k, double k1, double b, double average,
-                    double scale, double delta) {
+py::tuple dense_candidates(const Array<std::uint16_t>& rows, const Mask& mask,
+                           const Array<float>& query, float limit, std::size_t k) {
     require(k > 0, "k must be at least 1");
-    require(lengths.ndim() == 1, "lengths must be flat");
-    const auto postings = postings_of(groups);
-    const std::uint8_t* allowed = bytes_of(allow, lengths.size());
-    const std::uint32_t* length_data = lengths.data();
-    const auto size = static_cast<std::size_t>(lengths.size());
-    std::vector<std::uint32_t> rows;
-    std::vector<float> scores;
+    require(limit > 0, "limit must be above 0");
+    require(rows.ndim() == 2 && query.ndim() == 1 && rows.shape(1) == query.size(),
+            "rows must be a matrix as wide as the query");
+    const std::uint8_t* kept = bytes_of(mask, rows.shape(0));
+    const std::uint16_t* row_data = rows.data();
+    const float* query_data = query.data();
+    const auto count = static_cast<std::size_t>(rows.shape(0));
+    const auto dimension = static_cast<std::size_t>(rows.shape(1));
+    pincite::Candidates found;
     {
         py::gil_scoped_release released;
-        for (const auto& entry : pincite::bm25_best(postings, length_data, size, allowed, k,
-                                                    {k1, b, average, scale, delta})) {
-            rows.push_back(entry.row);
-            scores.push_back(entry.score);
-        }
+        found = pincite::dense_candidates(row_data, count, dimension, kept, query_data, limit, k);
     }
-    return py::make_tuple(copied(rows), copied(scores));
+    return py::make_tuple(copied(found.rows), found.finite);
 }
 
 }  // namespace
@@ -74,9 +60,8 @@ py::tuple bm25_best(const std::vector<Group>& groups, const Array<std::uint32_t>
 PYBIND11_MODULE(_native, module) {
     module.doc() = "Compiled kernels of Pincite; pincite.segments.kernels decides when they run.";
     module.attr("KERNEL_VERSION") = 2;
+    pincite::bm25::bind(module);
     // noconvert: a silent copy of a segment would cost more than the kernel saves.
-    module.def("bm25_best", &bm25_best, py::arg("groups"), py::arg("lengths").noconvert(),
-               py::arg("allow"), py::arg("k"), py::arg("k1"), py::arg("b"), py::arg("average"),
-               py::arg("scale"), py::arg("delta"));
-    bind_dense(module);
+    module.def("dense_candidates", &dense_candidates, py::arg("rows").noconvert(),
+               py::arg("mask"), py::arg("query"), py::arg("limit"), py::arg("k"));
 }

@@ -12,10 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pincite.bm25.packing import WINDOW, pack_arrays
 from pincite.bm25.search import search_segments
 from pincite.bm25.segment import KeywordSegment, build_arrays
 from pincite.dense.search import normalize_rows, search_vectors
+from pincite.errors import StoreCorrupt
 from pincite.segments import kernels
+from pincite.segments.file import SegmentFile, write_segment
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -163,47 +166,112 @@ def test_searches_run_in_threads_at_the_same_time():
     assert together == alone
 
 
-def _best(**changed):
+def _keyword(**changed):
+    arrays = build_arrays([({"a": 1, "b": 20}, 21), ({"a": 2}, 2)]) | changed
+    return kernels.native().KeywordSegment(
+        "x", {k: (v.reshape(-1), None) for k, v in arrays.items()}
+    )
+
+
+def _found(segment, **changed):
     arguments = {
-        "groups": [(1.0, np.array([0, 2], np.uint32), np.array([1, 1], np.uint32))],
-        "lengths": np.array([4, 4, 4], np.uint32),
-        "allow": None,
+        "segments": [segment],
+        "live": [None],
+        "allow": [None],
+        "groups": [[b"a"], [b"b"]],
+        "counts": [1, 1],
+        "dfs": [-1, -1],
+        "rows": 2,
         "k": 2,
         "k1": 1.2,
         "b": 0.75,
-        "average": 4.0,
-        "scale": 1.0,
+        "average": 11.5,
+        "scale": 2.2,
         "delta": 0.0,
     }
-    return kernels.native().bm25_best(**(arguments | changed))
-
-
-@pytest.mark.parametrize("rows", [[0, 3], [0, 2**32 - 1], [2, 0]])
-def test_rows_out_of_order_or_range_are_refused(rows):
-    group = (1.0, np.array(rows, np.uint32), np.array([1, 1], np.uint32))
-
-    with pytest.raises(IndexError):
-        _best(groups=[group])
+    return kernels.native().keyword_search(**(arguments | changed))
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"groups": [(1.0, np.zeros(2, np.uint32), np.zeros(1, np.uint32))]},
-        {"allow": np.ones(2, dtype=bool)},
+        {"allow": [np.ones(3, dtype=bool)]},
+        {"live": [np.ones(4, dtype=bool)[::2]]},
+        {"live": []},
+        {"dfs": [1]},
+        {"counts": [1]},
         {"k": 0},
-        {"lengths": np.ones((3, 1), np.uint32)},
+        {"groups": [[b"a"] * 9000, []]},
     ],
 )
-def test_keyword_arrays_that_do_not_fit_are_refused(changed):
-    assert _best()[0].tolist() == [0, 2]
+def test_keyword_arguments_that_do_not_fit_are_refused(changed):
+    assert [row for _, row, _ in _found(_keyword())] == [0, 1]
     with pytest.raises(ValueError):
-        _best(**changed)
+        _found(_keyword(), **changed)
 
 
-def test_a_segment_is_never_copied_into_another_type():
-    with pytest.raises(TypeError):
-        _best(lengths=np.ones(3, np.int64))
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"term_runs": np.array([0, 9, 2], np.uint32)},
+        {"term_runs": np.array([0, 0, 2], np.uint32)},
+        {"run_starts": np.array([0, 9, 3], np.uint32)},
+        {"run_starts": np.array([2, 1, 3], np.uint32)},
+        {"run_blocks": np.array([7, 0], np.uint16)},
+        {"rows": np.array([0, 2, 0], np.uint16)},
+        {"rows": np.array([0, 5000, 0], np.uint16)},
+        {"rows": np.array([5000, 1, 0], np.uint16)},
+        {"vocabulary_offsets": np.array([0, 9, 2], np.uint32)},
+        {"large_at": np.array([1], np.uint32)},
+        {"code_tfs": np.zeros(256, np.uint32)},
+        {"rows": np.zeros(4, np.uint16)},
+        {"long_terms": np.zeros(1, np.uint32)},
+    ],
+)
+def test_damaged_keyword_arrays_are_refused(changed):
+    with pytest.raises(kernels.native().Damaged):
+        _found(_keyword(**changed))
+
+
+def test_a_long_term_without_its_windows_is_refused():
+    lengths = np.full(WINDOW + 5, 10, np.uint32)
+    rows = np.arange(WINDOW + 5, dtype=np.uint32)
+    arrays = pack_arrays(b"a", np.array([0, 1]), np.array([0, len(rows)]), rows, lengths, lengths)
+    held = KeywordSegment.from_arrays(arrays)
+    assert len(search_segments([held], [None], [None], [("a",)], 3, row_id=_row_id)) == 3
+    for place, value in ((0, 1), (1, 2**31), (2, 5)):
+        starts = arrays["window_starts"].copy()
+        starts[0, place] = value
+        held = KeywordSegment.from_arrays(arrays | {"window_starts": starts})
+        with pytest.raises(StoreCorrupt, match="in memory is damaged: its windows"):
+            search_segments([held], [None], [None], [("a",)], 3, row_id=_row_id)
+
+
+def test_a_flipped_bit_is_noticed_when_it_is_read():
+    rows = [({f"t{i % 50}": i % 20 + 1, "x": 1}, i % 90) for i in range(30_000)]
+    data = bytearray(write_segment("keyword", 2, build_arrays(rows)))
+    whole = SegmentFile.open(bytes(data), name="seven")
+    place = data.index(bytes(whole.unverified("codes")[0][:64]))
+    data[place + 5] ^= 4
+    segment = KeywordSegment(SegmentFile.open(bytes(data), name="seven"))
+
+    with pytest.raises(StoreCorrupt, match=r"segment seven is damaged: .* checksum"):
+        search_segments([segment], [None], [None], [("t0",)], 3, row_id=_row_id)
+
+
+def test_a_segment_of_a_file_is_searched_where_it_lies():
+    rows = [({f"t{i % 50}": i % 20 + 1, "x": 1}, i % 90) for i in range(3_000)]
+    held = KeywordSegment.from_arrays(build_arrays(rows))
+    data = write_segment("keyword", 2, build_arrays(rows))
+    for shift in (0, 1):  # a database hands out bytes at any address
+        view = memoryview(bytes(shift) + data)[shift:]
+        segment = KeywordSegment(SegmentFile.open(view, name="seven"))
+        groups = [("t7",), ("x",)]
+
+        found = search_segments([segment], [None], [None], groups, 9, row_id=_row_id)
+
+        assert found == search_segments([held], [None], [None], groups, 9, row_id=_row_id)
+        assert len(found) == 9
 
 
 def test_vector_arrays_that_do_not_fit_are_refused():

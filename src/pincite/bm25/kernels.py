@@ -1,4 +1,4 @@
-"""The inner loops of keyword search, native or in NumPy, with the same bits as a result."""
+"""The inner loop of keyword search in NumPy: every posting is scored, in plain sight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.segment import Postings
-from pincite.segments.kernels import native
 from pincite.segments.ranking import at_least_kth
 
 __all__ = ["Weighted", "best_rows", "rounded"]
@@ -32,34 +31,8 @@ def best_rows(
     """The matching rows of one segment that reach its k-th best score, and their scores.
 
     ``weighted`` comes in the order in which contributions are summed, in float64. Rows outside
-    ``allow`` are not scored.
+    ``allow`` are not scored. Every posting is read: this is what native search must equal.
     """
-    module = native()
-    if module is None:
-        return _best_rows(weighted, lengths, allow, k, parameters, average)
-    scale, delta = parameters.scale_and_delta
-    rows, scores = module.bm25_best(
-        [(idf, rows, tfs) for idf, (rows, tfs) in weighted if len(rows)],
-        lengths,
-        allow,
-        k,
-        k1=parameters.k1,
-        b=parameters.b,
-        average=average,
-        scale=scale,
-        delta=delta,
-    )
-    return rows, scores
-
-
-def _best_rows(
-    weighted: Iterable[Weighted],
-    lengths: NDArray[np.uint32],
-    allow: NDArray[np.bool_] | None,
-    k: int,
-    parameters: Bm25Parameters,
-    average: float,
-) -> tuple[NDArray[np.integer], NDArray[np.float32]]:
     scores = np.zeros(len(lengths), dtype=np.float64)
     for idf, (rows, tfs) in weighted:
         if allow is not None:

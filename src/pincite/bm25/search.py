@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.formulas import Bm25Parameters, idf
 from pincite.bm25.kernels import best_rows
-from pincite.bm25.segment import KeywordSegment, Postings
-from pincite.errors import InvalidArgument, InvalidQueryError
-from pincite.segments.kernels import warn_when_slow
+from pincite.bm25.segment import KeywordSegment, Postings, encoded
+from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
+from pincite.segments.kernels import native, warn_when_slow
 from pincite.segments.ranking import Ranked, RowId, ranked
 
 __all__ = ["Group", "Mask", "Matches", "Statistics", "in_order", "matches", "search_segments"]
@@ -22,6 +27,8 @@ Group = tuple[str, ...]
 
 Mask = NDArray[np.bool_]
 
+_REMEMBERED = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -29,6 +36,8 @@ class Statistics:
 
     rows: int
     length: int
+    frequencies: dict[Group, int] = field(default_factory=dict, compare=False, repr=False)
+    """The df of groups that took a count, kept for the next query."""
 
     @classmethod
     def of(cls, segments: Sequence[KeywordSegment], live: Sequence[Mask | None]) -> Statistics:
@@ -50,12 +59,19 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A group's live postings, one per segment, with its df and idf over all of them."""
+    """A group's live postings, one per segment, with its df and idf over all of them, and how
+    often the query says it."""
 
     group: Group
     df: int
     idf: float
     postings: tuple[Postings, ...]
+    count: int = 1
+
+    @property
+    def weight(self) -> float:
+        """What a row's term factor is multiplied by."""
+        return self.count * self.idf
 
 
 def search_segments(
@@ -85,13 +101,19 @@ def search_segments(
         raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
     _check_masks("allow", segments, allow)
     statistics = statistics or Statistics.of(segments, live)
+    module = native()
+    if module is not None and sum(map(len, groups)) <= module.MOST_TERMS:
+        natives = [segment.native for segment in segments]
+        if None not in natives:
+            call = _Native(module, natives, live, allow, statistics)
+            return in_id_order(call.search(groups, k, parameters), k, row_id)
     warn_when_slow(statistics.rows)
     found = matches(segments, live, groups, statistics)
     best = (
         (
             number,
             *best_rows(
-                [(group.idf, group.postings[number]) for group in found],
+                [(group.weight, group.postings[number]) for group in found],
                 segment.lengths,
                 allow[number],
                 k,
@@ -104,6 +126,61 @@ def search_segments(
     return ranked(best, k, row_id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Native:
+    module: ModuleType
+    segments: Sequence[Any]
+    live: Sequence[Mask | None]
+    allow: Sequence[Mask | None]
+    statistics: Statistics
+
+    def search(self, groups: Sequence[Group], k: int, parameters: Bm25Parameters) -> list[Ranked]:
+        """What reaches the k-th best score, best first."""
+        ordered = in_order(groups)
+        words = [[encoded(term) for term in group] for group, _ in ordered]
+        scale, delta = parameters.scale_and_delta
+        try:
+            found: list[Ranked] = self.module.keyword_search(
+                self.segments,
+                self.live,
+                self.allow,
+                words,
+                [count for _, count in ordered],
+                [
+                    self._frequency(group, own)
+                    for (group, _), own in zip(ordered, words, strict=True)
+                ],
+                self.statistics.rows,
+                k,
+                parameters.k1,
+                parameters.b,
+                self.statistics.average,
+                scale,
+                delta,
+            )
+        except self.module.Damaged as error:
+            raise StoreCorrupt(str(error)) from error
+        return found
+
+    def _frequency(self, group: Group, words: list[bytes]) -> int:
+        """The df of a group; -1 when the search itself reads it off."""
+        if len(group) == 1 and all(mask is None for mask in self.live):
+            return -1
+        known = self.statistics.frequencies
+        if group not in known:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known[group] = self.module.document_frequency(self.segments, self.live, words)
+        return known[group]
+
+
+def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
+    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
+    if len(found) <= k and all(x[2] > y[2] for x, y in pairwise(found)):
+        return found
+    return heapq.nsmallest(k, found, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
+
+
 def matches(
     segments: Sequence[KeywordSegment],
     live: Sequence[Mask | None],
@@ -112,20 +189,25 @@ def matches(
 ) -> list[Matches]:
     """The groups that match a live row, in dictionary order."""
     found = []
-    for group in in_order(groups):
+    for group, count in in_order(groups):
         postings = tuple(
             _live_postings(segment, group, mask)
             for segment, mask in zip(segments, live, strict=True)
         )
         df = sum(len(rows) for rows, _ in postings)
         if df:
-            found.append(Matches(group, df, idf(statistics.rows, df), postings))
+            found.append(Matches(group, df, idf(statistics.rows, df), postings, count))
     return found
 
 
-def in_order(groups: Sequence[Group]) -> list[Group]:
-    """Distinct groups of distinct terms, in dictionary order, because a query's terms are a set."""
-    return sorted({tuple(sorted(set(group))) for group in groups if group})
+def in_order(groups: Sequence[Group]) -> list[tuple[Group, int]]:
+    """Distinct groups of distinct terms, in dictionary order, each with how often it was given.
+
+    A word that a query says twice counts twice, as in Lucene: on judged sets with long queries it
+    is worth .06 nDCG@10 (docs/quality.md).
+    """
+    counted = Counter(tuple(sorted(set(group))) for group in groups if group)
+    return sorted(counted.items())
 
 
 def _live_postings(segment: KeywordSegment, group: Group, live: Mask | None) -> Postings:

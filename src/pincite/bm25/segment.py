@@ -27,6 +27,7 @@ Version 1 (``postings_offsets``, ``rows`` uint32, ``tfs``) is still read.
 from __future__ import annotations
 
 import functools
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -36,13 +37,29 @@ from numpy.typing import NDArray
 
 from pincite.bm25.packing import pack_arrays
 from pincite.errors import InvalidArgument, StoreCorrupt
+from pincite.segments.file import SegmentFile
+from pincite.segments.kernels import native
 
-__all__ = ["ArraySource", "KeywordSegment", "Postings", "build_arrays", "merge_arrays"]
+__all__ = [
+    "ArraySource",
+    "KeywordSegment",
+    "Postings",
+    "build_arrays",
+    "encoded",
+    "merge_arrays",
+]
 
 Postings = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 """Rows, ascending, and the term's frequency in each."""
 
 _VERSION_1 = ("vocabulary", "vocabulary_offsets", "postings_offsets", "rows", "tfs", "lengths")
+_TYPES = {
+    "vocabulary": "<u1", "vocabulary_offsets": "<u4", "term_runs": "<u4", "run_starts": "<u4",
+    "run_blocks": "<u2", "rows": "<u2", "codes": "<u1", "large_at": "<u4", "large_tfs": "<u4",
+    "code_tfs": "<u4", "code_lengths": "<u4", "lengths": "<u4", "long_terms": "<u4",
+    "window_starts": "<u4", "window_codes": "<u1",
+}  # fmt: skip
+_OFFSETS = {"vocabulary_offsets": "vocabulary", "term_runs": "run_blocks", "run_starts": "rows"}
 _ENCODING, _LONE_SURROGATES = "utf-8", "surrogatepass"
 
 
@@ -72,17 +89,7 @@ class KeywordSegment:
         """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
         self._name = source.name
         self._source = _upgraded(source)
-        self._blob = self._source.array("vocabulary").data
-        self._terms_at = self._source.array("vocabulary_offsets").data
-        self._term_runs = self._source.array("term_runs").data
-        self._run_starts = self._source.array("run_starts")
-        self._run_blocks = self._source.array("run_blocks")
-        self.lengths: NDArray[np.uint32] = self._source.array("lengths")
-        self._rows = self._source.array("rows")
-        self._codes = self._source.array("codes")
-        self._code_tfs = self._source.array("code_tfs")
-        self._large_at = self._source.array("large_at")
-        self._large_tfs = self._source.array("large_tfs")
+        self._held: dict[str, NDArray[Any]] = {}
         self._check_shape()
 
     @classmethod
@@ -92,16 +99,32 @@ class KeywordSegment:
 
     @property
     def rows(self) -> int:
-        return len(self.lengths)
+        return len(self._unverified("lengths"))
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """|d| of each row."""
+        return self._array("lengths")
+
+    @functools.cached_property
+    def native(self) -> Any:
+        """The segment as the compiled kernels read it, verified as they go; None without them."""
+        module = native()
+        if module is None or sys.byteorder == "big":
+            return None
+        try:
+            return module.KeywordSegment(self._name, {name: self._raw(name) for name in _TYPES})
+        except module.Damaged as error:
+            raise self._corrupt(str(error)) from error
 
     @functools.cached_property
     def total_length(self) -> int:
         """The sum of ``lengths``."""
-        return int(self._source.array("totals")[0])
+        return int(self._array("totals")[0])
 
     @property
     def vocabulary_size(self) -> int:
-        return len(self._terms_at) - 1
+        return len(self._unverified("vocabulary_offsets")) - 1
 
     def terms(self) -> Iterator[str]:
         """Every term in byte order, those without a live row included."""
@@ -113,47 +136,58 @@ class KeywordSegment:
 
     def postings(self, term: str) -> Postings:
         """The rows that hold ``term`` and its frequency in each; empty for an unknown term."""
-        wanted = term.encode(_ENCODING, _LONE_SURROGATES)
+        wanted = encoded(term)
         index = self._lower_bound(wanted)
         if index == self.vocabulary_size or self._term(index) != wanted:
             return _nothing()
-        return self._postings(self._term_runs[index], self._term_runs[index + 1])
+        first, end = self._array("term_runs")[index : index + 2].tolist()
+        return self._postings(first, end)
 
     def inverted(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Term number, row and frequency of every posting, in stored order."""
-        runs = np.array(self._term_runs, dtype=np.int64)
+        runs = self._array("term_runs").astype(np.int64)
         if runs.size and (runs[1:] < runs[:-1]).any():
             raise self._corrupt("its runs go backwards")
-        starts = self._run_starts.astype(np.int64)[runs]
-        rows, tfs = self._postings(0, len(self._run_blocks))
+        starts = self._array("run_starts").astype(np.int64)[runs]
+        rows, tfs = self._postings(0, len(self._array("run_blocks")))
         return np.repeat(np.arange(len(runs) - 1), np.diff(starts)), rows, tfs
 
     def _postings(self, first: int, end: int) -> Postings:
         """Those of the runs [first, end)."""
-        if not first <= end <= len(self._run_blocks):
+        blocks = self._array("run_blocks")
+        if not first <= end <= len(blocks):
             raise self._corrupt("a term's runs lie outside of it")
-        starts = self._run_starts[first : end + 1].astype(np.int64)
+        starts = self._array("run_starts")[first : end + 1].astype(np.int64)
         counts = np.diff(starts)
-        if (counts < 0).any() or starts[-1] > len(self._rows):
+        if (counts < 0).any() or starts[-1] > len(self._unverified("rows")):
             raise self._corrupt("a term's postings lie outside of it")
-        part = slice(starts[0], starts[-1])
-        blocks = self._run_blocks[first:end].astype(np.uint32) << np.uint32(16)
-        rows = np.repeat(blocks, counts) | self._rows[part]
+        start, stop = int(starts[0]), int(starts[-1])
+        high = np.repeat(blocks[first:end].astype(np.uint32) << np.uint32(16), counts)
+        rows = high | self._window("rows", start, stop)
         if rows.size and rows.max() >= self.rows:
             raise self._corrupt("a posting names a row that it does not have")
-        return rows, self._frequencies(part)
+        return rows, self._frequencies(start, stop)
 
-    def _frequencies(self, part: slice) -> NDArray[np.uint32]:
-        codes = self._codes[part]
-        if codes.size and codes.max() >= len(self._code_tfs):
+    def _frequencies(self, start: int, stop: int) -> NDArray[np.uint32]:
+        codes, code_tfs = self._window("codes", start, stop), self._array("code_tfs")
+        if codes.size and codes.max() >= len(code_tfs):
             raise self._corrupt("a posting has a code that stands for nothing")
-        tfs = self._code_tfs[codes]
-        first, end = np.searchsorted(self._large_at, [part.start, part.stop])
-        tfs[self._large_at[first:end] - np.uint32(part.start)] = self._large_tfs[first:end]
+        tfs: NDArray[np.uint32] = code_tfs[codes]
+        at = self._large_at
+        first, end = np.searchsorted(at, [start, stop])
+        tfs[at[first:end] - np.uint32(start)] = self._array("large_tfs")[first:end]
         return tfs
 
+    @functools.cached_property
+    def _large_at(self) -> NDArray[np.uint32]:
+        at = self._array("large_at")
+        if at.size and (at[-1] >= len(self._unverified("rows")) or (at[1:] <= at[:-1]).any()):
+            raise self._corrupt("its large frequencies are out of order")
+        return at
+
     def _term(self, index: int) -> bytes:
-        return bytes(self._blob[self._terms_at[index] : self._terms_at[index + 1]])
+        start, end = self._array("vocabulary_offsets")[index : index + 2].tolist()
+        return self._array("vocabulary")[start:end].tobytes()
 
     def _lower_bound(self, wanted: bytes) -> int:
         low, high = 0, self.vocabulary_size
@@ -166,23 +200,42 @@ class KeywordSegment:
         return low
 
     def _check_shape(self) -> None:
-        terms, runs, starts = self._terms_at, self._term_runs, self._run_starts
+        sizes = {name: len(self._unverified(name)) for name in _TYPES}
         differ = (
-            not len(terms) == len(runs) >= 1
-            or len(starts) != len(self._run_blocks) + 1
-            or len(self._rows) != len(self._codes)
-            or len(self._large_at) != len(self._large_tfs)
+            not sizes["vocabulary_offsets"] == sizes["term_runs"] >= 1
+            or sizes["run_starts"] != sizes["run_blocks"] + 1
+            or sizes["rows"] != sizes["codes"]
+            or sizes["large_at"] != sizes["large_tfs"]
         )
         if differ:
             raise self._corrupt("its arrays differ in length")
-        ends = (terms[0], terms[-1], runs[0], runs[-1], starts[0], starts[-1])
-        if ends != (0, len(self._blob), 0, len(self._run_blocks), 0, len(self._rows)):
-            raise self._corrupt("its offsets do not cover its arrays")
-        if self._large_at.size and (
-            self._large_at[-1] >= len(self._rows)
-            or (self._large_at[1:] <= self._large_at[:-1]).any()
-        ):
-            raise self._corrupt("its large frequencies are out of order")
+        for offsets, covered in _OFFSETS.items():
+            ends = self._unverified(offsets)[[0, -1]].tolist()
+            if ends != [0, sizes[covered]]:
+                raise self._corrupt("its offsets do not cover its arrays")
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """A whole array, verified."""
+        if name not in self._held:
+            self._held[name] = self._source.array(name)
+        return self._held[name]
+
+    def _window(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Items [start, stop) of a large array, verified without the rest of it."""
+        if isinstance(self._source, SegmentFile):
+            return self._source.window(name, start, stop)
+        return self._array(name)[start:stop]
+
+    def _unverified(self, name: str) -> NDArray[Any]:
+        if isinstance(self._source, SegmentFile):
+            return np.frombuffer(self._source.unverified(name)[0], dtype=_TYPES[name])
+        return self._array(name)
+
+    def _raw(self, name: str) -> tuple[Any, memoryview | None]:
+        """An array's bytes and the checksums of their blocks, if there are any."""
+        if isinstance(self._source, SegmentFile):
+            return self._source.unverified(name)
+        return np.ascontiguousarray(self._array(name), dtype=_TYPES[name]).reshape(-1), None
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(
@@ -200,6 +253,11 @@ def _upgraded(source: ArraySource) -> ArraySource:
     else:
         return source
     return _Held(pack_arrays(*old.values()), source.name)
+
+
+def encoded(term: str) -> bytes:
+    """A term as the vocabulary has it."""
+    return term.encode(_ENCODING, _LONE_SURROGATES)
 
 
 def build_arrays(
@@ -222,7 +280,7 @@ def build_arrays(
             "A term frequency or length is negative or beyond 32 bits; pass counts of terms."
         ) from error
     rows = np.repeat(np.arange(len(counts), dtype=np.uint32), _uint32(counts))
-    vocabulary = [term.encode(_ENCODING, _LONE_SURROGATES) for term in numbers]
+    vocabulary = [encoded(term) for term in numbers]
     return _assemble(vocabulary, _uint32(terms), rows, _uint32(tfs), _uint32(lengths))
 
 
@@ -245,7 +303,7 @@ def merge_arrays(
         tfs.append(old_tfs[kept])
         lengths.append(segment.lengths[mask])
         first += int(np.count_nonzero(mask))
-    vocabulary = [term.encode(_ENCODING, _LONE_SURROGATES) for term in numbers]
+    vocabulary = [encoded(term) for term in numbers]
     return _assemble(vocabulary, _joined(terms), _joined(rows), _joined(tfs), _joined(lengths))
 
 

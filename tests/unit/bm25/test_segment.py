@@ -234,7 +234,6 @@ class _Source:
         {"vocabulary_offsets": np.arange(6, dtype=np.uint32)},
         {"term_runs": np.array([1, 2, 3, 4, 5, 5], np.uint32)},
         {"term_runs": np.zeros(0, np.uint32), "vocabulary_offsets": np.zeros(0, np.uint32)},
-        {"large_at": np.array([7], np.uint32)},
         {"large_at": np.zeros(2, np.uint32)},
     ],
 )
@@ -271,6 +270,14 @@ def test_postings_that_run_backwards_are_refused():
         segment.postings("quartz")
     with pytest.raises(StoreCorrupt, match="outside of it"):
         segment.inverted()
+
+
+@pytest.mark.parametrize(("at", "tfs"), [([7], [9]), ([3, 2], [9, 9])])
+def test_large_frequencies_out_of_order_are_refused(at, tfs):
+    changed = {"large_at": np.array(at, np.uint32), "large_tfs": np.array(tfs, np.uint32)}
+
+    with pytest.raises(StoreCorrupt, match="out of order"):
+        KeywordSegment(_Source(**changed)).postings("quartz")
 
 
 def test_runs_that_go_backwards_are_refused():

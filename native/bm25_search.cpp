@@ -1,0 +1,406 @@
+#include "bm25_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "best.hpp"
+#include "bm25_window.hpp"
+
+namespace pincite::bm25 {
+namespace {
+
+// A query term within a part.
+struct Term {
+    std::size_t group;
+    Span runs, postings;
+    std::size_t number;
+};
+
+std::vector<Term> resolved(const KeywordData& data, const std::vector<Weighted>& groups) {
+    std::vector<Term> found;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        for (const std::string& word : groups[group].group) {
+            const std::size_t number = data.find(word);
+            if (number == data.terms()) continue;
+            const Span runs = data.runs(number);
+            found.push_back({group, runs, data.postings(runs), number});
+        }
+    }
+    return found;
+}
+
+// Marks the rows of a term's postings; those marked anew and live are counted.
+std::uint64_t marked(const Part& part, Span runs, std::vector<bool>* seen) {
+    const KeywordArrays& a = part.data->arrays();
+    std::uint64_t count = 0;
+    for (std::uint32_t run = runs.begin; run < runs.end; ++run) {
+        const std::uint32_t begin = a.run_starts[run], end = a.run_starts[run + 1];
+        if (begin > end) throw Damaged("a run ends before it begins");
+        const std::uint64_t base = std::uint64_t{a.run_blocks[run]} << kBlockBits;
+        const std::uint16_t* rows = a.rows.range(begin, end);
+        for (std::uint32_t i = 0; i < end - begin; ++i) {
+            const std::uint64_t row = base | rows[i];
+            if (row >= part.data->rows()) throw Damaged("a posting names a row that is not there");
+            if (part.live != nullptr && !part.live[row]) continue;
+            if (seen == nullptr) {
+                ++count;
+            } else if (!(*seen)[row]) {
+                (*seen)[row] = true;
+                ++count;
+            }
+        }
+    }
+    return count;
+}
+
+std::uint64_t part_frequency(const Part& part, const std::vector<Term>& terms, std::size_t group) {
+    const auto same = [group](const Term& term) { return term.group == group; };
+    const auto count = std::count_if(terms.begin(), terms.end(), same);
+    if (count == 0) return 0;
+    const Term& first = *std::find_if(terms.begin(), terms.end(), same);
+    if (count == 1) {
+        return part.live ? marked(part, first.runs, nullptr) : first.postings.size();
+    }
+    std::vector<bool> seen(part.data->rows());
+    std::uint64_t total = 0;
+    for (const Term& term : terms) {
+        if (same(term)) total += marked(part, term.runs, &seen);
+    }
+    return total;
+}
+
+double idf(std::uint64_t rows, std::uint64_t matching) {
+    const double n = static_cast<double>(rows), m = static_cast<double>(matching);
+    return std::log1p((n - m + 0.5) / (m + 0.5));
+}
+
+// The factor of every code, at least that of any posting with the code.
+PINCITE_CLONES void bound_factors(const std::uint32_t* tfs, const std::uint32_t* lengths,
+                                  std::size_t count, const Formula& formula, double* out) {
+    const double k1 = formula.k1, b = formula.b, average = formula.average;
+    const double scale = formula.scale * (1.0 + 1e-12), delta = formula.delta, rest = 1.0 - b;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double tf = tfs[i];
+        const double norm = k1 * (rest + b * (static_cast<double>(lengths[i]) / average));
+        out[i] = scale * (tf / (tf + norm)) + delta;
+    }
+}
+
+PINCITE_CLONES void fill_table(const double* factors, std::size_t count, double weight,
+                               std::uint16_t* table) {
+    for (std::size_t i = 0; i < count; ++i) {
+        table[i] = static_cast<std::uint16_t>(static_cast<std::int32_t>(factors[i] * weight) + 1);
+    }
+    for (std::size_t i = count; i < kCodes; ++i) table[i] = 0;
+}
+
+// Runs `use` on a part; damage is reported under the part's name.
+template <typename Use>
+auto named(const Part& part, Use use) {
+    try {
+        return use();
+    } catch (const Damaged& damage) {
+        throw Damaged("Keyword segment " + part.data->name + " is damaged: " + damage.what() +
+                      ". Run `pincite doctor --repair` to rebuild it.");
+    }
+}
+
+class Search {
+   public:
+    Search(const std::vector<double>& weights, std::size_t k, const Formula& formula)
+        : weights_(weights), formula_(formula), best_(k), k_(k) {}
+
+    void part(std::uint32_t number, const Part& part, const std::vector<Term>& terms);
+
+    std::vector<Found> finish();
+
+   private:
+    void weigh(const std::vector<Term>& terms);
+    void visit(std::size_t window);
+    bool choose(std::size_t window);
+    void collect(std::uint32_t threshold, std::size_t first_essential);
+    void probe(std::size_t count, std::uint32_t rest);
+    void settle();
+    void settle_sparse();
+    void settle_dense();
+    void offer(const Candidate& candidate, double score);
+    double exact(std::uint32_t row) const;
+    double contribution(std::size_t group, std::uint32_t tf, std::uint32_t row) const;
+    bool allowed(std::uint32_t row) const;
+    std::uint32_t row_of(const Candidate& candidate) const;
+    void update_threshold();
+
+    const std::vector<double>& weights_;
+    const Formula& formula_;
+    Best<std::uint64_t> best_;
+    std::size_t k_;
+
+    // The part that is searched.
+    std::uint32_t number_ = 0;
+    Part part_{};
+    double quantum_ = 0.0;  // bounds are scores times this
+    std::uint32_t threshold_ = 1;
+    Scratch& s_ = scratch();
+
+    // The window that is searched.
+    std::size_t window_ = 0;
+    std::size_t postings_ = 0;
+};
+
+void Search::update_threshold() {
+    constexpr double low = std::numeric_limits<float>::min();
+    const double kth = best_.kth();
+    threshold_ = 1;
+    if (!(kth > low)) return;  // scores below are rounded up to it
+    const double bound = kth * (1.0 - 0x1p-23) * quantum_;
+    if (bound > 1.0) threshold_ = static_cast<std::uint32_t>(std::min(bound, 4e9));
+}
+
+void Search::weigh(const std::vector<Term>& terms) {
+    const KeywordArrays& a = part_.data->arrays();
+    const std::size_t codes = a.code_tfs.size();
+    double factors[kCodes];
+    bound_factors(a.code_tfs.range(0, codes), a.code_lengths.range(0, codes), codes, formula_,
+                  factors);
+    const double most = codes ? *std::max_element(factors, factors + codes) : 0.0;
+    double total = 0.0;
+    for (const Term& term : terms) total += weights_[term.group] * most;
+    quantum_ = (65534.0 - 2.0 * static_cast<double>(terms.size())) / total;
+    s_.prepare(terms.size(), part_.data->windows());
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        List& list = s_.lists[i];
+        list.group = terms[i].group;
+        fill_table(factors, codes, weights_[list.group] * quantum_, list.table);
+        bind(*part_.data, terms[i].number, terms[i].runs, terms[i].postings, s_, i);
+    }
+}
+
+void Search::part(std::uint32_t number, const Part& part, const std::vector<Term>& terms) {
+    if (terms.empty()) return;
+    number_ = number;
+    part_ = part;
+    weigh(terms);
+    update_threshold();
+    for (const std::uint64_t entry : s_.windows_by_bound()) {
+        if ((entry >> 32) < threshold_) break;
+        visit(static_cast<std::size_t>(entry & 0xFFFFFFFFU));
+    }
+}
+
+bool Search::allowed(std::uint32_t row) const {
+    return (part_.live == nullptr || part_.live[row]) &&
+           (part_.allow == nullptr || part_.allow[row]);
+}
+
+std::uint32_t Search::row_of(const Candidate& candidate) const {
+    const std::size_t row = (window_ << kWindowBits) | candidate.local;
+    if (row >= part_.data->rows()) throw Damaged("a posting names a row that is not there");
+    return static_cast<std::uint32_t>(row);
+}
+
+// Takes the window's allowed rows as candidates where they are few. True when that was done, or
+// when there are none.
+bool Search::choose(std::size_t window) {
+    s_.candidates.clear();
+    if (part_.allow == nullptr) return false;
+    const std::size_t first = window << kWindowBits;
+    const std::size_t size = std::min(kWindowRows, part_.data->rows() - first);
+    const std::size_t kept = count_flags(part_.allow + first, size);
+    if (kept == 0) return true;
+    if (kept * s_.active.size() * kProbeCost > postings_) return false;
+    for_each_flag(part_.allow + first, size, [this](std::size_t local) {
+        s_.candidates.push_back({static_cast<std::uint16_t>(local), 0});
+    });
+    return true;
+}
+
+void Search::visit(std::size_t window) {
+    window_ = window;
+    postings_ = s_.activate(window);
+    const std::size_t count = s_.active.size();
+    if (choose(window)) {
+        if (!s_.candidates.empty()) probe(count, s_.active_total());
+    } else {
+        // The lists with the lowest bounds can not reach the threshold together.
+        std::uint32_t rest = 0;
+        std::size_t first = 0;
+        while (first < count && rest + s_.active[first].bound < threshold_) {
+            rest += s_.active[first++].bound;
+        }
+        if (first == count) return;
+        collect(threshold_ - rest, first);
+        probe(first, rest);
+    }
+    settle();
+}
+
+// Candidates from the lists from `first` on.
+void Search::collect(std::uint32_t threshold, std::size_t first) {
+    if (first + 1 == s_.active.size()) {
+        collect_list(s_.active[first], threshold, s_.candidates);
+    } else {
+        for (std::size_t i = first; i < s_.active.size(); ++i) accumulate(s_.active[i], s_.scores);
+        collect_scores(s_.scores, threshold, s_.candidates);
+    }
+    if (part_.allow == nullptr && part_.live == nullptr) return;
+    s_.keep([this](const Candidate& candidate) { return allowed(row_of(candidate)); });
+}
+
+// Adds the first `count` lists to the candidates, from the highest bound down; `rest` is the sum
+// of their bounds.
+void Search::probe(std::size_t count, std::uint32_t rest) {
+    while (count > 0 && !s_.candidates.empty()) {
+        const Active& list = s_.active[--count];
+        rest -= list.bound;
+        const std::uint32_t needed = threshold_ > rest ? threshold_ - rest : 1;
+        if (s_.candidates.size() * kProbeCost > list.count) {
+            add_merged(list, s_.scores, s_.candidates);
+        } else {
+            add_probed(list, s_.candidates);
+        }
+        s_.keep([needed](const Candidate& candidate) { return candidate.bound >= needed; });
+    }
+}
+
+void Search::settle() {
+    std::vector<Candidate>& candidates = s_.candidates;
+    if (candidates.empty()) return;
+    if (candidates.size() * s_.active.size() * kProbeCost > 4 * postings_ &&
+        candidates.size() > 2 * k_) {
+        settle_dense();
+    } else {
+        settle_sparse();
+    }
+}
+
+void Search::settle_sparse() {
+    std::vector<Candidate>& candidates = s_.candidates;
+    if (candidates.size() > k_) {  // the best first, so that the threshold rises at once
+        std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k_),
+                         candidates.end(), [](const Candidate& x, const Candidate& y) {
+                             return x.bound > y.bound;
+                         });
+    }
+    for (const Candidate& candidate : candidates) {
+        if (candidate.bound < threshold_) continue;
+        const std::uint32_t row = row_of(candidate);
+        if (allowed(row)) offer(candidate, exact(row));
+    }
+}
+
+void Search::offer(const Candidate& candidate, double score) {
+    if (!(score > 0.0)) return;
+    constexpr double low = std::numeric_limits<float>::min();
+    constexpr double high = std::numeric_limits<float>::max();
+    const float rounded = static_cast<float>(std::min(std::max(score, low), high));
+    const float before = best_.kth();
+    best_.offer(std::uint64_t{number_} << 32 | row_of(candidate), rounded, 0.0F);
+    if (best_.kth() > before) update_threshold();
+}
+
+// The order of operations is that of bm25/formulas.py, and the build forbids contraction.
+double Search::contribution(std::size_t group, std::uint32_t tf, std::uint32_t row) const {
+    const double f = tf, length = part_.data->arrays().lengths[row];
+    const double norm =
+        formula_.k1 * ((1.0 - formula_.b) + formula_.b * (length / formula_.average));
+    return weights_[group] * (formula_.scale * (f / (f + norm)) + formula_.delta);
+}
+
+double Search::exact(std::uint32_t row) const {
+    const std::uint16_t low = static_cast<std::uint16_t>(row);
+    double score = 0.0;
+    for (std::size_t i = 0; i < s_.lists.size();) {
+        const std::size_t group = s_.lists[i].group;
+        std::uint32_t tf = 0;
+        for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
+            const List& list = s_.lists[i];
+            const std::uint32_t at = list.seek(window_, low);
+            if (at < list.starts[window_ + 1] && list.rows[at] == low) {
+                tf += part_.data->frequency(at, list.codes[at]);
+            }
+        }
+        if (tf > 0) score += contribution(group, tf, row);
+    }
+    return score;
+}
+
+// Where nearly every row must be scored, reading the postings in order is cheaper than seeking.
+void Search::settle_dense() {
+    std::vector<double>& scores = s_.dense;
+    std::vector<std::uint32_t>& tfs = s_.frequencies;
+    scores.assign(kWindowRows, 0.0);
+    const std::size_t size = std::min(kWindowRows, part_.data->rows() - (window_ << kWindowBits));
+    for (std::size_t i = 0; i < s_.lists.size();) {
+        const std::size_t group = s_.lists[i].group;
+        tfs.assign(kWindowRows, 0);
+        for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
+            const List& list = s_.lists[i];
+            for (std::uint32_t at = list.starts[window_]; at < list.starts[window_ + 1]; ++at) {
+                tfs[list.rows[at] & kLocal] += part_.data->frequency(at, list.codes[at]);
+            }
+        }
+        for (std::size_t local = 0; local < size; ++local) {
+            if (tfs[local] == 0) continue;
+            const std::size_t row = (window_ << kWindowBits) | local;
+            scores[local] += contribution(group, tfs[local], static_cast<std::uint32_t>(row));
+        }
+    }
+    for (const Candidate& candidate : s_.candidates) {
+        if (allowed(row_of(candidate))) offer(candidate, scores[candidate.local]);
+    }
+}
+
+std::vector<Found> Search::finish() {
+    std::vector<Found> found;
+    for (const auto& entry : best_.finish(0.0F)) {
+        found.push_back({static_cast<std::uint32_t>(entry.row >> 32),
+                         static_cast<std::uint32_t>(entry.row & 0xFFFFFFFFU), entry.score});
+    }
+    std::sort(found.begin(), found.end(), [](const Found& x, const Found& y) {
+        if (x.score != y.score) return x.score > y.score;
+        return x.part != y.part ? x.part < y.part : x.row < y.row;
+    });
+    return found;
+}
+
+}  // namespace
+
+std::uint64_t document_frequency(const std::vector<Part>& parts, const Group& group) {
+    std::uint64_t total = 0;
+    for (const Part& part : parts) {
+        total += named(part, [&] {
+            return part_frequency(part, resolved(*part.data, {{group, 1, -1}}), 0);
+        });
+    }
+    return total;
+}
+
+std::vector<Found> keyword_search(const std::vector<Part>& parts,
+                                  const std::vector<Weighted>& groups, std::uint64_t rows,
+                                  std::size_t k, const Formula& formula) {
+    std::vector<std::vector<Term>> terms;
+    for (const Part& part : parts) {
+        terms.push_back(named(part, [&] { return resolved(*part.data, groups); }));
+    }
+    std::vector<double> weights;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        const bool known = groups[group].df >= 0;
+        std::uint64_t df = known ? static_cast<std::uint64_t>(groups[group].df) : 0;
+        for (std::size_t i = 0; !known && i < parts.size(); ++i) {
+            df += named(parts[i], [&] { return part_frequency(parts[i], terms[i], group); });
+        }
+        weights.push_back(groups[group].count * idf(rows, std::min(df, rows)));
+    }
+    Search search(weights, k, formula);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        named(parts[i], [&] {
+            search.part(static_cast<std::uint32_t>(i), parts[i], terms[i]);
+            return 0;
+        });
+    }
+    return search.finish();
+}
+
+}  // namespace pincite::bm25

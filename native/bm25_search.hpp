@@ -1,0 +1,53 @@
+// Exact BM25 over keyword segments: bounds decide what is scored, float64 decides what is found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bm25_segment.hpp"
+
+namespace pincite::bm25 {
+
+// A contribution is idf * (scale * tf / (tf + norm) + delta),
+// with norm = k1 * (1 - b + b * length / average).
+struct Formula {
+    double k1, b, average, scale, delta;
+};
+
+// One segment of a collection. A mask has a byte for each row, or is null for all rows.
+struct Part {
+    const KeywordData* data;
+    const std::uint8_t* live;
+    const std::uint8_t* allow;
+};
+
+struct Found {
+    std::uint32_t part, row;
+    float score;
+};
+
+// Terms that count as one: df of the union of their rows, tf summed.
+using Group = std::vector<std::string>;
+
+// A group, how often the query says it, and its df, or -1 to have it counted.
+struct Weighted {
+    Group group;
+    std::uint32_t count;
+    std::int64_t df;
+};
+
+// How many live rows hold a term of the group.
+std::uint64_t document_frequency(const std::vector<Part>& parts, const Group& group);
+
+// Every row that reaches the k-th best score, best first, then by part and row. Groups come in the
+// order in which their contributions are summed. `rows` counts all live rows.
+std::vector<Found> keyword_search(const std::vector<Part>& parts,
+                                  const std::vector<Weighted>& groups, std::uint64_t rows,
+                                  std::size_t k, const Formula& formula);
+
+// More terms than this can not be bounded in 16 bits.
+constexpr std::size_t kMostTerms = 8192;
+
+}  // namespace pincite::bm25

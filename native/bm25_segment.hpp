@@ -1,0 +1,121 @@
+// The arrays of a keyword segment (laid out in pincite/bm25/segment.py), verified as they are read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pincite::bm25 {
+
+// An array that contradicts its checksum or the other arrays.
+struct Damaged : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Bytes whose blocks of 64 KiB are checked when they are first touched. Without checksums they
+// are taken as they are. Threads may share one; at worst a block is checked twice.
+class Checked {
+   public:
+    Checked() = default;
+    Checked(const std::uint8_t* data, std::size_t size, const std::uint8_t* crcs);
+
+    std::size_t size() const { return size_; }
+
+    // The address of byte `begin`, after bytes [begin, end) were verified.
+    const std::uint8_t* touch(std::size_t begin, std::size_t end) const {
+        if (begin > end || end > size_) throw Damaged("an offset lies beyond its array");
+        if (seen_) verify(begin, end);
+        return data_ + begin;
+    }
+
+   private:
+    void verify(std::size_t begin, std::size_t end) const;
+
+    const std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+    const std::uint8_t* crcs_ = nullptr;
+    std::unique_ptr<std::atomic<bool>[]> seen_;
+};
+
+template <typename T>
+class Column {
+   public:
+    Column() = default;
+    explicit Column(Checked bytes) : bytes_(std::move(bytes)) {
+        if (bytes_.size() % sizeof(T)) throw Damaged("an array ends within an item");
+    }
+
+    std::size_t size() const { return bytes_.size() / sizeof(T); }
+
+    const T* range(std::size_t first, std::size_t end) const {
+        if (end > size()) throw Damaged("an offset lies beyond its array");
+        return reinterpret_cast<const T*>(bytes_.touch(first * sizeof(T), end * sizeof(T)));
+    }
+
+    T operator[](std::size_t i) const { return *range(i, i + 1); }
+
+   private:
+    Checked bytes_;
+};
+
+struct Span {
+    std::uint32_t begin = 0, end = 0;
+
+    std::uint32_t size() const { return end - begin; }
+};
+
+constexpr std::size_t kWindowBits = 12;
+constexpr std::size_t kWindowRows = std::size_t{1} << kWindowBits;
+constexpr std::size_t kBlockBits = 16;
+constexpr std::size_t kGroups = 4;  // bounds of a window
+constexpr std::size_t kCodes = 256;
+constexpr std::uint32_t kExact = 8;  // frequencies up to here are told by their code
+
+struct KeywordArrays {
+    Column<std::uint8_t> vocabulary;
+    Column<std::uint32_t> vocabulary_offsets, term_runs, run_starts;
+    Column<std::uint16_t> run_blocks, rows;
+    Column<std::uint8_t> codes;
+    Column<std::uint32_t> large_at, large_tfs, code_tfs, code_lengths, lengths, long_terms;
+    Column<std::uint32_t> window_starts;
+    Column<std::uint8_t> window_codes;
+};
+
+class KeywordData {
+   public:
+    // Throws Damaged when the sizes of the arrays contradict each other.
+    explicit KeywordData(KeywordArrays arrays);
+
+    std::size_t rows() const { return arrays_.lengths.size(); }
+    std::size_t windows() const { return (rows() + kWindowRows - 1) >> kWindowBits; }
+    std::size_t terms() const { return arrays_.term_runs.size() - 1; }
+
+    // The number of a term, or terms().
+    std::size_t find(std::string_view term) const;
+
+    // A term's runs, and its postings.
+    Span runs(std::size_t term) const;
+    Span postings(Span runs) const;
+
+    // Where a term of many postings has its bounds; false for others.
+    bool long_place(std::size_t term, std::size_t* place) const;
+
+    // The frequency behind posting `at`, whose code is `code`.
+    std::uint32_t frequency(std::size_t at, std::uint8_t code) const;
+
+    const KeywordArrays& arrays() const { return arrays_; }
+
+    std::string name;  // what errors call it
+
+   private:
+    std::string_view term(std::size_t number) const;
+
+    KeywordArrays arrays_;
+};
+
+}  // namespace pincite::bm25
