@@ -8,9 +8,10 @@ import sqlite3
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from pincite.errors import InvalidArgument, StoreNotFound
+from pincite.errors import InvalidArgument, StoreCorrupt, StoreNotFound
 from pincite.stores.local.database import translated
 from pincite.stores.local.home import DATABASE, SEGMENTS, Home
+from pincite.stores.local.parts import is_part_file
 
 __all__ = ["copy_store"]
 
@@ -29,6 +30,8 @@ def copy_store(home: Home, target: Path) -> None:
     with lock, translated(target):
         (target / SEGMENTS).mkdir(parents=True, exist_ok=True)
         for name in _copy_database(home, target / DATABASE):
+            if not is_part_file(name):
+                raise StoreCorrupt(f"{home.path} names the file {name!r}; run doctor.")
             _link(home.segments / name, target / SEGMENTS / name)
 
 

@@ -19,6 +19,7 @@ from pincite.stores.local.schema import FORMAT, check_format, create_tables, mig
 __all__ = ["Database", "OutdatedStore", "translated"]
 
 _BUSY_MS: Final = 30_000
+_PATIENCE_MS: Final = 1_000
 _WAL_BYTES: Final = 64 << 20
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
@@ -138,6 +139,13 @@ class Database:
         with translated(self.path):
             yield self._writing_connection()
 
+    def fold_wal(self) -> None:
+        """Empty the WAL into the database, unless readers need it for more than a second."""
+        with self.held() as connection:
+            connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+
     def close(self) -> None:
         """Close every connection; the last one folds the WAL into the database."""
         with self._lock:
@@ -237,7 +245,7 @@ _ABANDONED: list[sqlite3.Connection] = []
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"file:{quote(str(path))}?{mode}",
         uri=True,
         timeout=_BUSY_MS / 1000,
@@ -245,3 +253,6 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=256,
     )
+    # Nothing that a database from elsewhere brings along may call functions.
+    connection.execute("PRAGMA trusted_schema = 0")
+    return connection

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from pincite.stores.local.collection import CollectionRecord
 from pincite.stores.local.database import Database, OutdatedStore, translated
 from pincite.stores.local.filesystems import refuse_network
 from pincite.stores.local.lock import WriterLock
+from pincite.stores.local.parts import is_part_file
 from pincite.stores.local.snapshot import Session, Snapshot, load_snapshot
 
 __all__ = ["DATABASE", "LOCK", "SEGMENTS", "Home"]
@@ -124,7 +125,7 @@ class Home:
         """Give free space back to the disk, for the holder of the lock."""
         with self.database.held() as connection:
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.database.fold_wal()
 
     def reload(self, session: Session) -> Session:
         """The session as its own transaction has changed the collection so far."""
@@ -177,12 +178,19 @@ class Home:
             garbage = {name for (name,) in connection.execute("SELECT file FROM garbage")}
             doomed = garbage if self._swept else garbage | self._strays(connection)
             self._swept = True
-            if not doomed:
-                return
-            for name in doomed:
-                with suppress(FileNotFoundError):
-                    (self.segments / name).unlink()
-            connection.execute("DELETE FROM garbage")
+            gone = [(name,) for name in doomed if self._removed(name)]
+            if gone:
+                connection.executemany("DELETE FROM garbage WHERE file = ?", gone)
+
+    def _removed(self, name: str) -> bool:
+        # A database from elsewhere must not name files of others.
+        if not is_part_file(name):
+            return True
+        try:
+            (self.segments / name).unlink(missing_ok=True)
+        except PermissionError:  # mapped by a reader, where the system minds
+            return False
+        return True
 
     def _strays(self, connection: sqlite3.Connection) -> set[str]:
         """Files of writes that never were committed."""
@@ -190,7 +198,7 @@ class Home:
             return set()
         named = {name for (name,) in connection.execute("SELECT file FROM parts WHERE file != ''")}
         files = (entry.name for entry in os.scandir(self.segments) if entry.is_file())
-        return {name for name in files if name.endswith((".seg", ".tmp")) and name not in named}
+        return {name for name in files if is_part_file(name) and name not in named}
 
 
 def _empty(subject: str, collection: str) -> Snapshot:

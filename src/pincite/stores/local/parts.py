@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ __all__ = [
     "Piece",
     "columns_part",
     "encode_part",
+    "is_part_file",
     "keyword_part",
     "open_part",
     "part_file",
@@ -37,6 +39,7 @@ __all__ = [
 LARGE: Final = 4 << 20
 """From this size in bytes on a part is a file of its own."""
 
+_PART_FILE: Final = re.compile(r"[0-9]+\.[0-9]+\.[a-z]+\.seg(\.tmp)?")
 _VERSIONS: Final[Mapping[PartKind, int]] = {
     PartKind.ROWS: 1,
     PartKind.VECTORS: 1,
@@ -87,6 +90,11 @@ def part_file(number: int, kind: PartKind, stamp: int) -> str:
     return f"{number}.{stamp}.{kind}.seg"
 
 
+def is_part_file(name: str) -> bool:
+    """Whether ``part_file`` could have made the name, or the draft of one."""
+    return _PART_FILE.fullmatch(name) is not None
+
+
 def open_part(
     connection: sqlite3.Connection, folder: Path, number: int, record: PartRecord
 ) -> SegmentFile:
@@ -95,6 +103,11 @@ def open_part(
     Raises ``StoreNotFound`` when its file was removed meanwhile and ``StoreCorrupt`` for damage.
     """
     label = record.file or f"{number} ({record.kind})"
+    if record.file and not is_part_file(record.file):
+        raise StoreCorrupt(
+            f"Segment {number} names the file {record.file!r}, which no store does. Restore a "
+            "backup."
+        )
     if record.file:
         segment = SegmentFile.open(folder / record.file, name=label)
     else:

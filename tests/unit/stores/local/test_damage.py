@@ -256,6 +256,28 @@ def test_an_older_format_is_brought_up_to_date_by_any_writer(
     store.close()
 
 
+def test_a_hostile_database_cannot_name_files_outside(damaged: Path, document: Make) -> None:
+    victim = damaged.parent / "victim.seg"
+    victim.write_bytes(b"mine")
+    corrupt(damaged, f"INSERT INTO garbage VALUES ('../../victim.seg'), ('{victim}')")
+    store = LocalStore(damaged)
+
+    store.commit(S, C, [document("new", ["salt"])])
+
+    assert victim.read_bytes() == b"mine"
+    store.close()
+    corrupt(damaged, "UPDATE parts SET file = '../../victim.seg' WHERE kind = 'keyword'")
+    store = LocalStore(damaged)
+    with pytest.raises(StoreCorrupt, match="victim"):
+        search(store)
+    with pytest.raises(StoreCorrupt, match="victim"):
+        store.backup(damaged.parent / "copy")
+    store.doctor(repair=True)
+    assert victim.read_bytes() == b"mine"
+    assert store.doctor() == []
+    store.close()
+
+
 def test_a_full_disk_says_so_and_keeps_the_old_version(
     damaged: Path, document: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

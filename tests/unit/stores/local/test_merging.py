@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -233,3 +234,20 @@ def test_home_knows_where_it_may_write(path: Path, store: LocalStore, document: 
 
     assert Home(path, create=True, read_only=False, lock_timeout=1).writable
     assert not Home(path, create=True, read_only=True, lock_timeout=1).writable
+
+
+def test_compacting_beside_a_long_reader_does_not_wait_for_it(
+    store: LocalStore, document: Make
+) -> None:
+    store.commit(S, C, [document(f"d{n}", ["salt", "mica"]) for n in range(9)])
+    chunks = iter(store.reader(S, [C]).all_chunks())
+    first = next(chunks)
+    started = time.monotonic()
+
+    store.delete(S, C, ["d1"])
+    store.compact()
+
+    assert time.monotonic() - started < 8
+    # The reader goes on with the version that it began with.
+    assert len([first, *chunks]) == 18
+    assert len(list(store.all_chunks())) == 16
