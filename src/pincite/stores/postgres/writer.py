@@ -1,0 +1,336 @@
+"""Writing: whole documents, one transaction for each commit.
+
+Documents are locked in the order of their digests, and a collection's record only while its model
+or fields change, so that writers of different documents do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+import numpy as np
+from psycopg import AsyncConnection
+
+from pincite.errors import EmbeddingError
+from pincite.model.fields import extend_spec
+from pincite.stores.checks import check_model
+from pincite.stores.codec import model_text, spec_text
+from pincite.stores.intake import stored_chunks
+from pincite.stores.postgres.filters import fields_json
+from pincite.stores.postgres.layout import Layout
+from pincite.stores.postgres.packing import name_key, owner_key, pack, pack_term
+from pincite.stores.postgres.record import Record, read_record
+from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row, halfvec_bytes, row_texts
+from pincite.stores.prepare import Prepared, prepare, stored_vectors
+from pincite.text.analysis import default_analyzer
+
+if TYPE_CHECKING:
+    from pincite.model.documents import EmbeddedDocument
+
+__all__ = ["Write", "make_ready", "remove_rows", "update_record"]
+
+_LONGEST_VECTOR: Final = 16_000
+_MOST_PARTS: Final = 64
+"""Rows of ``totals`` from which they are summed up into one."""
+
+_CHUNKS_OF: Final[LiteralString] = """
+SELECT c.key, {columns} FROM {chunks} c JOIN {documents} d ON d.key = c.document
+WHERE d.key = ANY(%s) ORDER BY c.key"""
+
+# What psycopg sends as it is: JSON as text, and bytes in the binary form of jsonb and halfvec.
+_TYPES: Final = (
+    *("int8", "int4", "int8", "int8", "int4", "text", "bytea", "text", "text"),
+    "bytea",
+)
+
+_JSONB: Final = b"\x01"
+"""The version of jsonb's binary form, which is JSON behind it."""
+
+Terms = list[tuple[Mapping[str, int], int]]
+
+
+def make_ready(documents: Sequence[EmbeddedDocument]) -> list[tuple[Prepared, Terms]]:
+    """Check, encode and analyse documents, in the order that they are locked in.
+
+    The last of two with one id stands. Raises as ``stores.prepare.prepare`` does, and
+    ``EmbeddingError`` for vectors longer than pgvector holds.
+    """
+    latest = {document.document: prepare(document) for document in documents}
+    for name, prepared in latest.items():
+        if (length := np.asarray(prepared.given.vectors).shape[1]) > _LONGEST_VECTOR:
+            raise EmbeddingError(
+                f"Document {name!r} has vectors of {length} dimensions and PostgreSQL holds"
+                f" {_LONGEST_VECTOR}; use a model with fewer, or another store."
+            )
+    ordered = sorted(latest.values(), key=lambda each: name_key(each.given.document))
+    return [(prepared, prepared.terms()) for prepared in ordered]
+
+
+@dataclass(slots=True)
+class Write:
+    """One transaction that writes to one collection."""
+
+    connection: AsyncConnection[Any]
+    layout: Layout
+    record: Record
+
+    async def run(
+        self, template: LiteralString, parameters: Any = None, **parts: Any
+    ) -> list[tuple[Any, ...]]:
+        """Execute a statement; its rows, none where it returns none."""
+        cursor = await self.connection.execute(self.layout.sql(template, **parts), parameters)
+        return await cursor.fetchall() if cursor.description else []
+
+    async def commit(self, ready: Sequence[tuple[Prepared, Terms]]) -> int:
+        """Write the documents that are not stored just so; chunks in the collection's vectors
+        afterwards are what it had, and the number returned more."""
+        self.record = await update_record(
+            self, lambda record: _adopted(record, [prepared for prepared, _ in ready])
+        )
+        stored = dict(
+            await self.run(
+                "SELECT name, digest FROM {documents} WHERE collection = %s AND name = ANY(%s)",
+                [self.record.key, [name_key(p.given.document) for p, _ in ready]],
+            )
+        )
+        changed = [
+            (p, terms) for p, terms in ready if stored.get(name_key(p.given.document)) != p.digest
+        ]
+        if not changed:
+            return 0
+        keys = await self._upsert_documents([prepared for prepared, _ in changed])
+        gone, gone_tokens = await remove_rows(self, keys)
+        chunks, tokens = await self._insert_chunks(changed, keys)
+        await self._add_geometry([prepared for prepared, _ in changed], keys)
+        await self.count(chunks - gone, tokens - gone_tokens)
+        return chunks
+
+    async def count(self, chunks: int, tokens: int) -> None:
+        """Add to the collection's counts; sum their rows up when there are many."""
+        await self.run(
+            "INSERT INTO {totals} (collection, chunks, tokens) VALUES (%s, %s, %s)",
+            [self.record.key, chunks, tokens],
+        )
+        await self.run(
+            """WITH parts AS (SELECT key FROM {totals} WHERE collection = %(c)s
+                ORDER BY key FOR UPDATE SKIP LOCKED),
+            gone AS (DELETE FROM {totals} WHERE key IN (SELECT key FROM parts)
+                AND (SELECT count(*) FROM parts) > %(most)s RETURNING chunks, tokens)
+            INSERT INTO {totals} (collection, chunks, tokens)
+            SELECT %(c)s, sum(chunks), sum(tokens) FROM gone HAVING count(*) > 0""",
+            {"c": self.record.key, "most": _MOST_PARTS},
+        )
+
+    async def refresh(self, documents: Sequence[int]) -> None:
+        """Make the ids and the filters' view of the documents' chunks anew; vectors stay."""
+        rows = await self.run(
+            _CHUNKS_OF,
+            [list(documents)],
+            columns=CHUNK_COLUMNS,
+        )
+        chunks = [
+            chunk_from_row(row, subject=self.record.subject, collection=self.record.name)
+            for _, *row in rows
+        ]
+        await self.run(
+            "UPDATE {chunks} c SET id = u.id, fields = u.fields FROM"
+            " unnest(%s::bigint[], %s::text[], %s::jsonb[]) u(key, id, fields)"
+            " WHERE c.key = u.key",
+            [
+                [key for key, *_ in rows],
+                [pack(chunk.id) for chunk in chunks],
+                [fields_json(chunk, self.record.spec) for chunk in chunks],
+            ],
+        )
+
+    async def _upsert_documents(self, prepared: Sequence[Prepared]) -> list[int]:
+        """The rows of the documents, locked until the transaction ends; their keys in order."""
+        given = [each.given for each in prepared]
+        names = [name_key(each.document) for each in given]
+        await self.run(
+            "DELETE FROM {aliases} WHERE collection = %s AND name = ANY(%s)",
+            [self.record.key, names],
+        )
+        rows = await self.run(
+            "INSERT INTO {documents} (collection, name, document, title, source, content_hash,"
+            " fingerprint, language, metadata, digest, chunks)"
+            " SELECT %s, * FROM unnest(%s::bytea[], %s::text[], %s::text[], %s::text[],"
+            " %s::text[], %s::text[], %s::text[], %s::text[], %s::bytea[], %s::int[])"
+            " ON CONFLICT (collection, name) DO UPDATE SET title = excluded.title,"
+            " source = excluded.source, content_hash = excluded.content_hash,"
+            " fingerprint = excluded.fingerprint, language = excluded.language,"
+            " metadata = excluded.metadata, digest = excluded.digest, chunks = excluded.chunks"
+            " RETURNING name, key",
+            [
+                self.record.key,
+                names,
+                [pack(each.document) for each in given],
+                [pack(each.title) for each in given],
+                [pack(each.source) for each in given],
+                [pack(each.content_hash) for each in given],
+                [pack(each.fingerprint) for each in given],
+                [pack(each.language) for each in given],
+                [each.metadata for each in prepared],
+                [each.digest for each in prepared],
+                [len(each.rows) for each in prepared],
+            ],
+        )
+        keys = dict(rows)
+        return [keys[name] for name in names]
+
+    async def _insert_chunks(
+        self, changed: Sequence[tuple[Prepared, Terms]], documents: Sequence[int]
+    ) -> tuple[int, int]:
+        """Rows and postings of the documents' chunks; how many chunks, and terms in them."""
+        total = sum(len(prepared.rows) for prepared, _ in changed)
+        numbers = await self.run(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'key')) FROM generate_series(1, %s)",
+            [self.layout.table("chunks").as_string(self.connection), total],
+        )
+        keys = [key for (key,) in numbers]
+        chunk_rows = []
+        for (prepared, terms), document in zip(changed, documents, strict=True):
+            chunk_rows += _chunk_rows(self.record, prepared, terms, document)
+        columns: LiteralString = (
+            "COPY {chunks} (key, collection, document, chunk_index, length, id, fields, metadata,"
+            " own, embedding) FROM STDIN (FORMAT BINARY)"
+        )
+        async with self.connection.cursor() as cursor:
+            async with cursor.copy(self.layout.sql(columns)) as copy:
+                copy.set_types(_TYPES)
+                for key, row in zip(keys, chunk_rows, strict=True):
+                    await copy.write_row((key, *row))
+            lengths = await self._copy_postings(cursor, changed, keys)
+        return total, lengths
+
+    async def _copy_postings(
+        self, cursor: Any, changed: Sequence[tuple[Prepared, Terms]], keys: Sequence[int]
+    ) -> int:
+        lines: LiteralString = "COPY {postings} (chunk, collection, length, term, tf) FROM STDIN"
+        counted = [each for _, terms in changed for each in terms]
+        async with cursor.copy(self.layout.sql(lines)) as copy:
+            for key, (frequencies, length) in zip(keys, counted, strict=True):
+                head = f"{key}\t{self.record.key}\t{length}\t"
+                await copy.write(
+                    "".join(
+                        f"{head}{_copied(term)}\t{count}\n" for term, count in frequencies.items()
+                    )
+                )
+        return sum(length for _, length in counted)
+
+    async def _add_geometry(self, prepared: Sequence[Prepared], keys: Sequence[int]) -> None:
+        await self.run("DELETE FROM {geometry} WHERE document = ANY(%s)", [list(keys)])
+        for each, key in zip(prepared, keys, strict=True):
+            if each.geometry:
+                await self.run("INSERT INTO {geometry} VALUES (%s, %s)", [key, each.geometry])
+
+
+async def remove_rows(write: Write, documents: Sequence[int]) -> tuple[int, int]:
+    """Remove chunks and postings of documents; how many chunks, and terms in them, went."""
+    ((chunks, tokens),) = await write.run(
+        """WITH gone AS (DELETE FROM {chunks} WHERE document = ANY(%s) RETURNING key, length),
+        words AS (DELETE FROM {postings} p USING gone WHERE p.chunk = gone.key)
+        SELECT count(*), coalesce(sum(length), 0)::bigint FROM gone""",
+        [list(documents)],
+    )
+    return chunks, tokens
+
+
+async def update_record(write: Write, change: Callable[[Record], Record]) -> Record:
+    """The collection's record after ``change``, which may refuse; made and locked only when it
+    changes something."""
+    record = write.record
+    wanted = change(record)
+    if wanted == record and record.key is not None:
+        return record
+    await write.run(
+        "INSERT INTO {collections} (owner, subject, collection, endpoint, dimension, model,"
+        " analyzer, fields) VALUES (%s, %s, %s, '', 0, '', %s, '{{}}')"
+        " ON CONFLICT (owner) DO NOTHING",
+        [
+            owner_key(record.subject, record.name),
+            pack(record.subject),
+            pack(record.name),
+            default_analyzer().fingerprint,
+        ],
+    )
+    locked = await read_record(
+        write.connection, write.layout, record.subject, record.name, lock=True
+    )
+    wanted = change(locked)
+    await write.run(
+        "UPDATE {collections} SET endpoint = %s, dimension = %s, model = %s, alpha = %s,"
+        " fields = %s WHERE key = %s",
+        [
+            wanted.endpoint,
+            wanted.dimension or 0,
+            model_text(wanted.model),
+            wanted.alpha,
+            spec_text(wanted.spec),
+            wanted.key,
+        ],
+    )
+    return wanted
+
+
+def _adopted(record: Record, prepared: Sequence[Prepared]) -> Record:
+    """The record with the documents' model and fields; the first write fixes the model."""
+    for each in prepared:
+        given = each.given
+        dimension = int(np.asarray(given.vectors).shape[1])
+        check_model(
+            record.name,
+            record.stored_model,
+            endpoint=given.endpoint,
+            model=given.model,
+            dimension=dimension,
+            stored_dimension=record.dimension,
+        )
+        spec = record.spec
+        for metadata in (given.metadata, *given.chunk_metadata):
+            spec = extend_spec(spec, metadata)
+        record = replace(
+            record,
+            endpoint=record.endpoint or given.endpoint,
+            dimension=dimension,
+            model=record.model or given.model,
+            spec=spec,
+        )
+    return record
+
+
+def _chunk_rows(
+    record: Record, prepared: Prepared, terms: Terms, document: int
+) -> list[tuple[Any, ...]]:
+    given = prepared.given
+    vectors = stored_vectors(given.vectors, normalized=record.normalized)
+    return [
+        (
+            record.key,
+            document,
+            row[0],
+            length,
+            pack(chunk.id),
+            _JSONB + fields_json(chunk, record.spec).encode(),
+            *row_texts(row, given.title, f"document {given.document!r}"),
+            embedding,
+        )
+        for chunk, row, (_, length), embedding in zip(
+            stored_chunks(record.subject, record.name, given),
+            prepared.rows,
+            terms,
+            halfvec_bytes(vectors),
+            strict=True,
+        )
+    ]
+
+
+def _copied(term: str) -> str:
+    """A term as a line of COPY takes it."""
+    packed = pack_term(term)
+    if "\\" in packed or "\t" in packed or "\n" in packed or "\r" in packed:
+        packed = packed.replace("\\", "\\\\").replace("\t", "\\t")
+        packed = packed.replace("\n", "\\n").replace("\r", "\\r")
+    return packed
