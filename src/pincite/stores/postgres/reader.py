@@ -19,7 +19,7 @@ from pincite.stores.ordering import sort_by_field
 from pincite.stores.postgres import legs
 from pincite.stores.postgres.filters import FilterSql, order_sql
 from pincite.stores.postgres.legs import Leg, Scored, Tuning
-from pincite.stores.postgres.packing import unpack
+from pincite.stores.postgres.packing import pack, unpack
 from pincite.stores.postgres.record import Record, Totals, read_aliases, read_record, read_totals
 from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row
 from pincite.text.analysis import default_analyzer
@@ -277,7 +277,7 @@ async def _fetch(
         condition=kept.condition,
         order=order or view.layout.sql("d.document, c.chunk_index"),
     )
-    parameters = {**kept.parameters, "c": view.record.key, "by": order_by, "limit": limit}
+    parameters = {**kept.parameters, "c": view.record.key, "by": pack(order_by or ""), "limit": limit}
     cursor = await view.connection.execute(query, parameters)
     return [view.chunk(row) for row in await cursor.fetchall()]
 
