@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,39 +13,9 @@ from pincite.bm25.kernels import rounded
 from pincite.bm25.search import Group, Mask, Matches, Statistics, in_order, matches
 from pincite.bm25.segment import KeywordSegment
 from pincite.errors import InvalidArgument
+from pincite.model.hits import Explanation, TermScore
 
 __all__ = ["Explanation", "TermScore", "explain_row"]
-
-
-@dataclass(frozen=True, slots=True)
-class TermScore:
-    """A group's part in a score: its frequency in the row, its live df and idf, the row's length.
-
-    ``count`` is how often the query says it. ``contribution`` is 0 when the row holds none of
-    ``terms``.
-    """
-
-    terms: Group
-    tf: int
-    df: int
-    idf: float
-    length: int
-    contribution: float
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A row's score, the query's groups in dictionary order, and the statistics behind them.
-
-    ``score`` is the sum of the contributions in that order, rounded to float32, and equals what
-    ``search_segments`` returns; 0 for a row that does not match.
-    """
-
-    score: float
-    terms: tuple[TermScore, ...]
-    rows: int
-    average_length: float
 
 
 def explain_row(

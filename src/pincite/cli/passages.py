@@ -14,7 +14,7 @@ from pincite.cli.terminal import escape, has_colour, paint, terminal_width, writ
 if TYPE_CHECKING:
     from pincite.library.core import Library
     from pincite.model.geometry import BboxRect
-    from pincite.model.hits import Hit, Span
+    from pincite.model.hits import Explanation, Hit, Span
 
 __all__ = ["excerpt", "format_rect", "hit_rect", "marked_lines", "matched_words", "write_hit"]
 
@@ -27,8 +27,9 @@ _STRUCTURE = re.compile(r"\s|[|#>`~*+-]|\d+[.)] ")  # what a line of its own sta
 _WRAPPED = 50  # a line this long that is followed by plain text was broken for its width
 
 
-def write_hit(lib: Library, hit: Hit, *, explain: bool = False, tail: str = "") -> None:
-    """A hit: rank, score, file, page and rectangle, heading path, excerpt, ``tail``, its legs."""
+def write_hit(lib: Library, hit: Hit, *, how: Explanation | None = None, tail: str = "") -> None:
+    """A hit: rank, score, file, page and rectangle, heading path, excerpt, ``tail``, and with
+    ``how`` its legs and terms."""
     chunk = hit.chunk
     name = paint(escape(chunk.document), "bold cyan")
     rect = hit_rect(lib, hit)
@@ -43,8 +44,9 @@ def write_hit(lib: Library, hit: Hit, *, explain: bool = False, tail: str = "") 
         write(_INDENT + line)
     for line in textwrap.wrap(tail, width, break_on_hyphens=False):
         write(_INDENT + paint(line, "dim"))
-    if explain:
+    if how is not None:
         _write_legs(hit)
+        _write_terms(how)
     write()
 
 
@@ -178,3 +180,14 @@ def _painted(line: str, lit: bool) -> tuple[str, bool]:
     still = line.rfind(_ON) > line.rfind(_OFF) or (lit and _OFF not in line)
     text = (on if lit else "") + line.replace(_ON, on).replace(_OFF, off)
     return text + (off if still else ""), still
+
+
+def _write_terms(how: Explanation) -> None:
+    for term in how.terms:
+        if term.tf:
+            times = f" x{term.count}" if term.count > 1 else ""
+            write(
+                f"{_INDENT}  {escape('/'.join(term.terms))}{times}: {term.contribution:.4f}"
+                f" (tf {term.tf}, in {term.df:,} of {how.rows:,} passages, idf {term.idf:.3f},"
+                f" length {term.length} of {how.average_length:.0f})"
+            )

@@ -38,7 +38,7 @@ __all__ = ["search"]
     metavar="0..1",
     help="Weight of the vector leg.  [default: the collection's]",
 )
-@click.option("--explain", is_flag=True, help="Show how each leg scored.")
+@click.option("--explain", is_flag=True, help="Show how each leg and each word scored.")
 @click.option("--partial", is_flag=True, help="Answer with a warning when one leg fails.")
 @place_options
 @guarded
@@ -82,7 +82,7 @@ def search(
             write_json(results_shape(text, mode, results))
             return 0
         for hit in results:
-            write_hit(lib, hit, explain=explain)
+            write_hit(lib, hit, how=results.explanations.get(hit.chunk.id))
         empty = not results.hits and not lib.stats()["documents"]
     _close(
         results, f"Collection {collection!r} is empty; `pincite index` fills it." if empty else ""

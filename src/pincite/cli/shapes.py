@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pincite.model.documents import DocumentInfo, Failure, IndexReport
     from pincite.model.fields import Field
     from pincite.model.geometry import BboxRect
-    from pincite.model.hits import Chunk, Hit, LegScore, Results
+    from pincite.model.hits import Chunk, Explanation, Hit, LegScore, Results
 
 __all__ = [
     "chunk_shape",
@@ -57,12 +57,36 @@ def _leg_shape(leg: LegScore) -> dict[str, Any]:
 
 def results_shape(query: str, mode: str, results: Results) -> dict[str, Any]:
     """A whole search."""
+    hits = [hit_shape(hit) for hit in results.hits]
+    for hit in hits:
+        if hit["id"] in results.explanations:
+            hit["explanation"] = _explanation_shape(results.explanations[hit["id"]])
     return {
         "query": query,
         "mode": mode,
-        "hits": [hit_shape(hit) for hit in results.hits],
+        "hits": hits,
         "warnings": list(results.warnings),
         "took_ms": round(results.took_ms, 3),
+    }
+
+
+def _explanation_shape(how: Explanation) -> dict[str, Any]:
+    return {
+        "score": how.score,
+        "passages": how.rows,
+        "average_length": how.average_length,
+        "terms": [
+            {
+                "terms": list(term.terms),
+                "count": term.count,
+                "tf": term.tf,
+                "df": term.df,
+                "idf": term.idf,
+                "length": term.length,
+                "contribution": term.contribution,
+            }
+            for term in how.terms
+        ],
     }
 
 

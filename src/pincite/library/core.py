@@ -16,7 +16,7 @@ from pincite.model.documents import DocumentInfo, Geometry, IndexReport, Progres
 from pincite.model.fields import Field, FieldSpec, misfits
 from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.geometry import BboxRect
-from pincite.model.hits import Chunk, Hit, Results
+from pincite.model.hits import Chunk, Explanation, Hit, Results
 from pincite.stores.checks import check_model
 from pincite.stores.hybrid import depth_warning
 from pincite.text.analysis import default_analyzer
@@ -133,7 +133,8 @@ class Library:
         """The passages that answer ``query``, best first.
 
         ``where`` restricts candidates before scoring. ``alpha`` weighs the vector side of hybrid
-        (None: the collection's default). ``partial`` turns a failing leg into a warning.
+        (None: the collection's default). ``explain`` fills ``Results.explanations``: how each
+        hit's keyword score came about. ``partial`` turns a failing leg into a warning.
 
         Raises ``InvalidQueryError`` for a blank query, ``k < 1``, ``offset < 0``, ``alpha``
         outside [0, 1] or a filter that the fields cannot serve.
@@ -146,7 +147,8 @@ class Library:
             warnings.append(deep)
         if mode != "vector" and not default_analyzer().query_groups(query):
             warnings.append("The query has no words to look up; the keyword side found nothing.")
-        return Results(hits, warnings, (time.perf_counter() - started) * 1000)
+        took = (time.perf_counter() - started) * 1000
+        return Results(hits, warnings, took, self._explain(query, hits) if explain else {})
 
     def documents(self, where: Filter | None = None) -> list[DocumentInfo]:
         """The documents (with ``where``: those with a chunk that matches), ordered by id."""
@@ -316,6 +318,11 @@ class Library:
                 f"{found[0]}; pass a fitting value, or use a collection that declares the field so."
             )
         return tuple(f"{warning}; kept, but not filterable" for warning in found)
+
+    def _explain(self, query: str, hits: list[Hit]) -> dict[str, Explanation]:
+        chunks = [hit.chunk for hit in hits]
+        found = self._reader().explain(self.collection, query=query, chunks=chunks)
+        return {chunk.id: how for chunk, how in zip(chunks, found, strict=True)}
 
     def _hits(
         self,

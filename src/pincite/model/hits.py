@@ -9,7 +9,16 @@ from typing import Any, overload
 
 from pincite.model.geometry import BboxRect, TableSpan
 
-__all__ = ["Chunk", "Hit", "LegScore", "Results", "Span", "chunk_id"]
+__all__ = [
+    "Chunk",
+    "Explanation",
+    "Hit",
+    "LegScore",
+    "Results",
+    "Span",
+    "TermScore",
+    "chunk_id",
+]
 
 Span = tuple[int, int]
 
@@ -84,12 +93,48 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class TermScore:
+    """A group's part in a keyword score: its frequency in the text, its live df and idf, the
+    text's length in terms.
+
+    ``count`` is how often the query says it. ``contribution`` is 0 when the text holds none of
+    ``terms``.
+    """
+
+    terms: tuple[str, ...]
+    tf: int
+    df: int
+    idf: float
+    length: int
+    contribution: float
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A keyword score, the query's groups in dictionary order, and the statistics behind them.
+
+    ``score`` is the sum of the contributions in that order, rounded to float32, and equals the
+    score of the search; 0 for a text that does not match.
+    """
+
+    score: float
+    terms: tuple[TermScore, ...]
+    rows: int
+    average_length: float
+
+
+@dataclass(frozen=True, slots=True)
 class Results(Sequence[Hit]):
-    """Hits, best first, with what the caller should know about them."""
+    """Hits, best first, with what the caller should know about them.
+
+    ``explanations`` says by chunk id how a keyword score came about; filled by ``explain=True``.
+    """
 
     hits: list[Hit]
     warnings: list[str] = field(default_factory=list)
     took_ms: float = 0.0
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

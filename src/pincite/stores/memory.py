@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pincite.bm25.explain import explain_row
+from pincite.bm25.search import Statistics
+from pincite.bm25.segment import KeywordSegment, build_arrays
 from pincite.errors import InvalidArgument
 from pincite.model.documents import Collection, DocumentInfo, EmbeddedDocument, Geometry
 from pincite.model.fields import FieldSpec, chunk_values, extend_spec, full_spec
 from pincite.model.filters import Filter, Nothing, compile_filter
-from pincite.model.hits import Chunk, Hit, chunk_id
+from pincite.model.hits import Chunk, Explanation, Hit, chunk_id
 from pincite.stores import checks, hybrid
 from pincite.stores._brute import Counted, bm25_scores, vector_rows, vector_scores
 from pincite.stores.aliases import add_alias, drop_aliases, resolve_filter
@@ -358,6 +361,21 @@ class MemoryReader:
     def fields(self, target: Target) -> FieldSpec:
         """The reserved fields and those declared or inferred."""
         return self._target(target).spec
+
+    def explain(self, target: Target, *, query: str, chunks: Sequence[Chunk]) -> list[Explanation]:
+        """How each chunk's keyword score comes about; all zero for one that is gone."""
+        state = self._target(target)
+        segment = KeywordSegment.from_arrays(build_arrays(row.counted for row in state.rows))
+        groups = default_analyzer().query_groups(query, state.languages, repeats=True)
+        places = {row.chunk.id: place for place, row in enumerate(state.rows)}
+        statistics = Statistics.of([segment], [None])
+        nothing = Explanation(0.0, (), statistics.rows, statistics.average)
+        return [
+            explain_row([segment], [None], groups, 0, places[chunk.id], statistics=statistics)
+            if chunk.id in places
+            else nothing
+            for chunk in chunks
+        ]
 
     def all_chunks(self) -> list[Chunk]:
         """Every chunk of the reader's collections, in reading order."""

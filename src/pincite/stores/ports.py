@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pincite.model.fields import Field, FieldSpec
 from pincite.model.filters import Filter
-from pincite.model.hits import Chunk, Hit
+from pincite.model.hits import Chunk, Explanation, Hit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,6 +193,7 @@ class SyncReader(Protocol):
     """The sync core of ``VectorStore``: the same calls, the same errors, in the caller's thread.
 
     ``hybrid`` also takes ``offset``: the depth of its legs follows from ``limit`` alone.
+    ``explain`` says how each chunk's keyword score comes about, in the order of ``chunks``.
     """
 
     def hybrid(
@@ -226,6 +227,10 @@ class SyncReader(Protocol):
     ) -> list[Chunk]: ...
 
     def fields(self, target: Target) -> FieldSpec: ...
+
+    def explain(
+        self, target: Target, *, query: str, chunks: Sequence[Chunk]
+    ) -> list[Explanation]: ...
 
     def all_chunks(self) -> Iterable[Chunk]: ...
 

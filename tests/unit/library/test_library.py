@@ -420,3 +420,19 @@ class CountingEmbedder(HashEmbedder):
             raise ConnectionError("no answer")
         self.texts += len(texts)
         return super().encode(endpoint, texts)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_explanations_sum_to_the_keyword_score(open_lib: Open, papers: Path, mode: Any) -> None:
+    library = open_lib()
+    library.add(papers)
+    results = library.search("the quay, the ferry and the quay", mode=mode, explain=True)
+
+    assert set(results.explanations) == {hit.chunk.id for hit in results}
+    for hit in results:
+        how = results.explanations[hit.chunk.id]
+        keyword = hit.legs.get("keyword")
+        assert how.score == (keyword.raw if keyword else pytest.approx(how.score))
+        assert how.score == pytest.approx(sum(t.contribution for t in how.terms), rel=1e-6)
+        assert {t.count for t in how.terms} == {1, 2}
+    assert library.search("quay", mode=mode).explanations == {}

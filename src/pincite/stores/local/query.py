@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.bm25.explain import explain_row
 from pincite.bm25.search import search_segments
 from pincite.dense.search import search_vectors
-from pincite.model.filters import Filter
-from pincite.model.hits import Chunk, Hit, Span
+from pincite.model.filters import DeclaredFilter, Filter
+from pincite.model.hits import Chunk, Explanation, Hit, Span
 from pincite.segments.ranking import Ranked
 from pincite.stores.hybrid import Fused, leg_hit
 from pincite.stores.local.snapshot import Segment, Session
@@ -79,6 +80,32 @@ class Query:
         """The hits of a hybrid search; what the keyword leg found is highlighted."""
         chunks = self._chunks_of([each.key for each in fused])
         return [self._fused_hit(*pair) for pair in zip(chunks, fused, strict=True)]
+
+    def explain(self, query: str, chunks: Sequence[Chunk]) -> list[Explanation]:
+        """How each chunk's keyword score comes about; all zero for one that is gone."""
+        snapshot = self._session.snapshot
+        groups = default_analyzer().query_groups(query, snapshot.languages, repeats=True)
+        segments = self._session.keyword()
+        statistics = snapshot.statistics(segments)
+        explained = []
+        for chunk in chunks:
+            place = self._place(chunk)
+            explained.append(
+                Explanation(0.0, (), statistics.rows, statistics.average)
+                if place is None
+                else explain_row(segments, snapshot.live, groups, *place, statistics=statistics)
+            )
+        return explained
+
+    def _place(self, chunk: Chunk) -> tuple[int, int] | None:
+        own = DeclaredFilter("document", "eq", chunk.document)
+        for number, mask in enumerate(self._session.kept(own)):
+            table = self._session.snapshot.segments[number].rows(self._session)
+            rows = np.arange(len(table)) if mask is None else np.flatnonzero(mask)
+            found = rows[table.indexes[rows] == chunk.chunk_index]
+            if len(found):
+                return number, int(found[0])
+        return None
 
     def chunks(self, keys: Sequence[int]) -> list[Chunk]:
         """The chunks of the given keys."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pincite.errors import StoreNotFound, StoreUnavailable
 from pincite.model.fields import FieldSpec
 from pincite.model.filters import Filter, Nothing
-from pincite.model.hits import Chunk, Hit
+from pincite.model.hits import Chunk, Explanation, Hit
 from pincite.stores import checks, hybrid
 from pincite.stores.local.home import Home
 from pincite.stores.local.query import Query
@@ -162,6 +162,10 @@ class LocalReader:
     def fields(self, target: Target) -> FieldSpec:
         """The reserved fields and those declared or inferred."""
         return self._run(target, lambda session: session.snapshot.collection.spec)
+
+    def explain(self, target: Target, *, query: str, chunks: Sequence[Chunk]) -> list[Explanation]:
+        """How each chunk's keyword score comes about."""
+        return self._run(target, lambda session: Query(session, None).explain(query, chunks))
 
     def all_chunks(self) -> Iterator[Chunk]:
         """Every chunk of the reader's collections, in reading order, each collection as it is
