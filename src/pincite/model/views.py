@@ -17,7 +17,7 @@ VIEW_KEYS: Final = ("headings", "file_name")
 def with_view_keys(chunk: Chunk) -> Chunk:
     """The chunk, its metadata with ``headings`` (outermost first) and ``file_name``."""
     values = chunk_values(chunk)
-    view = {key: values[key] for key in VIEW_KEYS if key in values}
+    view: dict[str, Any] = {key: values[key] for key in VIEW_KEYS if key in values}
     return replace(chunk, metadata={**own_metadata(chunk), **view})
 
 
