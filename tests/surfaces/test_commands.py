@@ -220,7 +220,9 @@ def test_a_search_without_a_hit_says_why(run: Run, ferry: Ferry) -> None:
 
     assert (nothing.returncode, nothing.stdout) == (empty.returncode, empty.stdout) == (0, "")
     assert nothing.stderr.startswith("No passage found")
-    assert empty.stderr == "Collection 'other' is empty; `pincite index` fills it.\n"
+    assert empty.stderr == (
+        "Collection 'other' is empty; this store has 'default'. `pincite index` fills it.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 import pytest
 
-from pincite.cli.passages import excerpt, format_rect, marked_lines, matched_words
+from pincite.cli.passages import _best_lines, excerpt, format_rect, marked_lines, matched_words
 from pincite.model.geometry import BboxRect
 from pincite.model.hits import Chunk, Hit
 
@@ -14,6 +15,23 @@ from pincite.model.hits import Chunk, Hit
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def plain(lines: Iterable[tuple[str, bool]]) -> list[str]:
+    """The lines without the word whether they are marked."""
+    return [line for line, _ in lines]
+
+
+def test_a_long_excerpt_shows_its_first_line_and_the_lines_that_matched() -> None:
+    rows = [(f"| row {i} |", i == 15) for i in range(20)]
+
+    shown = _best_lines(rows)
+
+    assert shown[:2] == ["| row 0 |", "\u2026"]
+    assert "| row 15 |" in shown
+    assert len(shown) <= 8
+    assert _best_lines([(line, False) for line, _ in rows])[-1] == "\u2026"
+    assert _best_lines(rows[:5]) == [line for line, _ in rows[:5]]
 
 
 def hit(content: str, *words: str) -> Hit:
@@ -60,7 +78,7 @@ def test_highlights_are_painted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    lines = list(marked_lines(hit("the wave\x1b height", "wave"), 80))
+    lines = plain(marked_lines(hit("the wave\x1b height", "wave"), 80))
 
     assert lines == ["the \x1b[1;33mwave\x1b[0m\\x1b height"]
 
@@ -71,7 +89,7 @@ def test_a_highlight_over_a_line_break_is_closed_and_opened(
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    lines = list(marked_lines(hit("aaaa bbbb cccc", "aaaa bbbb cccc"), 6))
+    lines = plain(marked_lines(hit("aaaa bbbb cccc", "aaaa bbbb cccc"), 6))
 
     assert [line.count("\x1b[1;33m") for line in lines] == [1, 1, 1]
     assert all(line.endswith("\x1b[0m") for line in lines)
@@ -81,7 +99,7 @@ def test_without_a_terminal_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("sys.stdout", io.StringIO())
     content = "| wave | 1.6 m |\n\n| wind | 30 |"
 
-    assert list(marked_lines(hit(content, "wave", "wind"), 80)) == [
+    assert plain(marked_lines(hit(content, "wave", "wind"), 80)) == [
         "| wave | 1.6 m |",
         "| wind | 30 |",
     ]
@@ -94,7 +112,7 @@ def test_lines_of_a_paragraph_are_joined_and_structure_is_kept(
     text = f"## Fog\nThe vessel {'x' * 50}\ngoes slowly.\nshort\nlines\n"
     content = text + "- one\n- two\n| a | b |\n| c | d |\nafter"
 
-    assert list(marked_lines(hit(content), 80)) == [
+    assert plain(marked_lines(hit(content), 80)) == [
         "## Fog",
         f"The vessel {'x' * 50} goes slowly.",
         "short",
@@ -112,8 +130,8 @@ def test_headings_that_the_path_shows_are_left_out(monkeypatch: pytest.MonkeyPat
     under = Hit(Chunk("# Ship\n\n## Fog\n\nSlowly.\n# End", context_header="Ship > Fog"), 1.0)
     alone = Hit(Chunk("# Ship", context_header="Ship"), 1.0)
 
-    assert list(marked_lines(under, 80)) == ["Slowly.", "# End"]
-    assert list(marked_lines(alone, 80)) == ["# Ship"]
+    assert plain(marked_lines(under, 80)) == ["Slowly.", "# End"]
+    assert plain(marked_lines(alone, 80)) == ["# Ship"]
 
 
 def test_matched_words_are_named_once_with_their_place() -> None:

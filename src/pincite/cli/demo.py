@@ -15,7 +15,6 @@ from pincite.cli.terminal import escape, paint, write, write_json
 
 if TYPE_CHECKING:
     from pincite.library.core import Library
-    from pincite.model.hits import Hit
 
 __all__ = ["demo"]
 
@@ -78,40 +77,19 @@ def _place(
 
 
 def _answer(lib: Library, question: str) -> None:
-    from pincite.cli.passages import write_hit
+    from pincite.cli.passages import words_line, write_hit
 
     write(paint(f"> {question}", "bold"))
     for hit in lib.search(question, k=_PASSAGES):
-        write_hit(lib, hit, tail=_words_line(lib, hit))
-
-
-def _words_line(lib: Library, hit: Hit) -> str:
-    from pincite.cli.passages import format_rect, matched_words
-
-    found = []
-    for word, span in matched_words(hit).items():
-        rects = lib.locate(hit.chunk.document, *span)
-        found.append(escape(word) + (f" at {format_rect(rects[0])}" if rects else ""))
-    return "matched: " + "; ".join(found) if found else "matched by meaning alone"
+        write_hit(lib, hit, tail=words_line(lib, hit))
 
 
 def _answer_shape(lib: Library, question: str) -> dict[str, Any]:
-    from pincite.cli.passages import matched_words
-    from pincite.cli.shapes import hit_shape, rect_shape, results_shape
+    from pincite.cli.passages import word_rects
+    from pincite.cli.shapes import results_shape
 
     results = lib.search(question, k=_PASSAGES)
-    shape = results_shape(question, "hybrid", results)
-    shape["hits"] = [
-        {
-            **hit_shape(hit),
-            "words": {
-                word: [rect_shape(rect) for rect in lib.locate(hit.chunk.document, *span)]
-                for word, span in matched_words(hit).items()
-            },
-        }
-        for hit in results
-    ]
-    return shape
+    return results_shape(question, "hybrid", results, words=lambda hit: word_rects(lib, hit))
 
 
 def _close(kept: Place | None) -> None:

@@ -87,6 +87,9 @@ def evaluate(
     if save is not None:
         made.save(save)
     compared = made.against(before) if before is not None else {}
+    if before is not None and not compared:
+        both = f"{compare} holds {', '.join(before.scores)}; measure one of them with --metric"
+        warn(f"warning: nothing to compare: {escape(both)}.")
     failed = made.below(least)
     if as_json:
         write_json(_shape(made, compared, failed))

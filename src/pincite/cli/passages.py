@@ -39,8 +39,7 @@ def write_hit(lib: Library, hit: Hit, *, how: Explanation | None = None, tail: s
     if chunk.context_header:
         write(_INDENT + paint(escape(chunk.context_header), "dim"))
     width = terminal_width() - len(_INDENT)
-    lines = list(marked_lines(hit, width))
-    for line in lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "\u2026"]:
+    for line in _best_lines(list(marked_lines(hit, width))):
         write(_INDENT + line)
     for line in textwrap.wrap(tail, width, break_on_hyphens=False):
         write(_INDENT + paint(line, "dim"))
@@ -130,8 +129,8 @@ def _at_words(content: str, start: int, end: int) -> Span:
     return start, end
 
 
-def marked_lines(hit: Hit, width: int) -> Iterator[str]:
-    """The excerpt, wrapped to ``width`` columns, its highlights painted."""
+def marked_lines(hit: Hit, width: int) -> Iterator[tuple[str, bool]]:
+    """The excerpt, wrapped to ``width`` columns, its highlights painted; whether a line has one."""
     content = hit.chunk.content
     start, end = excerpt(content, hit.highlights)
     text = _marked(content, start, end, hit.highlights)
@@ -143,8 +142,39 @@ def marked_lines(hit: Hit, width: int) -> Iterator[str]:
         paragraphs = bodies or paragraphs
     for paragraph in paragraphs:
         for line in textwrap.wrap(paragraph, width, break_on_hyphens=False):
+            marked = lit or _ON in line
             painted, lit = _painted(line, lit)
-            yield painted
+            yield painted, marked
+
+
+def _best_lines(lines: Sequence[tuple[str, bool]]) -> list[str]:
+    """At most ``_LINES`` lines: those around the most highlights, the first line before them."""
+    if len(lines) <= _LINES:
+        return [line for line, _ in lines]
+    room = _LINES - 1
+    starts = range(len(lines) - room + 1)
+    start = max(starts, key=lambda at: (sum(lit for _, lit in lines[at : at + room]), -at))
+    if start:
+        # The first line, often the header of a table, then the best of the rest.
+        start = min(start + 1, len(lines) - room + 1)
+        return [lines[0][0], "\u2026", *(line for line, _ in lines[start : start + room - 1])]
+    return [*(line for line, _ in lines[:room]), "\u2026"]
+
+
+def words_line(lib: Library, hit: Hit) -> str:
+    """The matched words, each with its first rectangle where the format has geometry."""
+    found = []
+    for word, span in matched_words(hit).items():
+        rects = lib.locate(hit.chunk.document, *span)
+        found.append(escape(word) + (f" at {format_rect(rects[0])}" if rects else ""))
+    return "matched: " + "; ".join(found) if found else "matched by meaning alone"
+
+
+def word_rects(lib: Library, hit: Hit) -> dict[str, list[BboxRect]]:
+    """The matched words with their rectangles, line by line."""
+    return {
+        word: lib.locate(hit.chunk.document, *span) for word, span in matched_words(hit).items()
+    }
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from pincite.cli.options import Place, place_options
 from pincite.cli.terminal import escape, paint, warn, write, write_json
 
 if TYPE_CHECKING:
+    from pincite.library.core import Library
     from pincite.model.hits import Results
 
 __all__ = ["search"]
@@ -39,6 +40,7 @@ __all__ = ["search"]
     help="Weight of the vector leg.  [default: the collection's]",
 )
 @click.option("--explain", is_flag=True, help="Show how each leg and each word scored.")
+@click.option("--words", is_flag=True, help="Show where each matched word stands.")
 @click.option("--partial", is_flag=True, help="Answer with a warning when one leg fails.")
 @place_options
 @guarded
@@ -50,6 +52,7 @@ def search(
     where: str | None,
     alpha: float | None,
     explain: bool,
+    words: bool,
     partial: bool,
     store: str,
     collection: str,
@@ -58,7 +61,7 @@ def search(
     as_json: bool,
 ) -> int:
     """Find passages, best first, each with its file, page and rectangle."""
-    from pincite.cli.passages import write_hit
+    from pincite.cli.passages import word_rects, words_line, write_hit
     from pincite.cli.shapes import results_shape
 
     text = " ".join(query)
@@ -79,22 +82,33 @@ def search(
             partial=partial,
         )
         if as_json:
-            write_json(results_shape(text, mode, results))
+            places = (lambda hit: word_rects(lib, hit)) if words else None
+            write_json(results_shape(text, mode, results, words=places))
             return 0
         for hit in results:
-            write_hit(lib, hit, how=results.explanations.get(hit.chunk.id))
-        empty = not results.hits and not lib.stats()["documents"]
-    _close(
-        results, f"Collection {collection!r} is empty; `pincite index` fills it." if empty else ""
-    )
+            how = results.explanations.get(hit.chunk.id)
+            write_hit(lib, hit, how=how, tail=words_line(lib, hit) if words else "")
+        advice = "" if results.hits else _advice(lib, filtered=condition is not None)
+    _close(results, advice)
     return 0
 
 
-def _close(results: Results, empty: str) -> None:
+def _advice(lib: Library, *, filtered: bool) -> str:
+    """What to do when nothing was found."""
+    if not lib.stats()["documents"]:
+        others = [collection.name for collection in lib.collections()]
+        known = f"; this store has {', '.join(map(repr, others))}" if others else ""
+        return f"Collection {lib.collection!r} is empty{known}. `pincite index` fills it."
+    if filtered:
+        return "No passage found that matches the filter; widen --where, or try other words."
+    return "No passage found; try other words, --mode vector, or `pincite list`."
+
+
+def _close(results: Results, advice: str) -> None:
     for warning in results.warnings:
         warn(f"warning: {escape(warning)}")
     if not results.hits:
-        warn(empty or "No passage found; try other words, --mode vector, or `pincite list`.")
+        warn(escape(advice))
         return
     many = "passage" if len(results) == 1 else "passages"
     write(paint(f"{len(results)} {many} in {results.took_ms:.0f} ms", "dim"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,12 +55,22 @@ def _leg_shape(leg: LegScore) -> dict[str, Any]:
     }
 
 
-def results_shape(query: str, mode: str, results: Results) -> dict[str, Any]:
-    """A whole search."""
-    hits = [hit_shape(hit) for hit in results.hits]
-    for hit in hits:
-        if hit["id"] in results.explanations:
-            hit["explanation"] = _explanation_shape(results.explanations[hit["id"]])
+def results_shape(
+    query: str,
+    mode: str,
+    results: Results,
+    *,
+    words: Callable[[Hit], Mapping[str, Sequence[BboxRect]]] | None = None,
+) -> dict[str, Any]:
+    """A whole search; ``words`` gives the rectangles of a hit's matched words."""
+    hits = []
+    for hit in results.hits:
+        shape = hit_shape(hit)
+        if words is not None:
+            shape["words"] = {w: [rect_shape(r) for r in rs] for w, rs in words(hit).items()}
+        if hit.chunk.id in results.explanations:
+            shape["explanation"] = _explanation_shape(results.explanations[hit.chunk.id])
+        hits.append(shape)
     return {
         "query": query,
         "mode": mode,

@@ -15,7 +15,8 @@ _GAP = "  "
 def write_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[str] = frozenset()
 ) -> None:
-    """A table under its headers; on a terminal the widest columns are cut to fit the screen.
+    """A table under its headers; on a terminal the widest columns are cut to fit the screen, all
+    but the first, which is what other commands take.
 
     Cells are escaped here. ``right`` names the columns that align to the right.
     """
@@ -39,7 +40,7 @@ def write_pairs(pairs: Sequence[tuple[str, str]]) -> None:
 def _shrink(widths: list[int], least: list[int], screen: int) -> None:
     room = screen - len(_GAP) * (len(widths) - 1)
     while sum(widths) > room:
-        widest = max(range(len(widths)), key=widths.__getitem__)
+        widest = max(range(1, len(widths)), key=widths.__getitem__, default=0)
         if widths[widest] <= max(least[widest], 8):
             return
         widths[widest] -= 1

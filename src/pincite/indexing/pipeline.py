@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pincite.indexing.indexer import Chunker, file_name
-from pincite.model.documents import EmbeddedDocument, Geometry, ModelIdentity
+from pincite.model.documents import DocumentInfo, EmbeddedDocument, Geometry, ModelIdentity
 from pincite.parsing.registry import parse
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pincite.model.layout import MarkdownParseResult
 
-__all__ = ["PIPELINE_VERSION", "FileInput", "Pipeline", "SourceOptions"]
+__all__ = ["PIPELINE_VERSION", "FileInput", "NoText", "Pipeline", "SourceOptions"]
 
 PIPELINE_VERSION = 1
 """Part of every fingerprint: raise it when the same bytes give other chunks."""
@@ -34,6 +34,12 @@ class SourceOptions:
     password: str | None = None
     metadata: Mapping[str, Any] | None = None
 
+    def over(self, stored: DocumentInfo | None) -> SourceOptions:
+        """These options, with the metadata that is stored where none was given."""
+        if stored is None or self.metadata is not None:
+            return self
+        return replace(self, metadata=stored.metadata)
+
 
 @dataclass(frozen=True, slots=True)
 class FileInput:
@@ -44,6 +50,21 @@ class FileInput:
     filename: str
     source: str = ""
     options: SourceOptions = SourceOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class NoText:
+    """A file that was read and holds no text; ``images`` of its pages are pictures of text."""
+
+    images: int = 0
+
+    @property
+    def reason(self) -> str:
+        """For the report of a run."""
+        if not self.images:
+            return "no text"
+        pages = "its page is a picture" if self.images == 1 else f"{self.images} pages are pictures"
+        return f"no text ({pages}; run it through OCR first)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +86,13 @@ class Pipeline:
         parts = (PIPELINE_VERSION, self.backend, self.chunker.fingerprint, self.model.name)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
-    def run(self, file: FileInput) -> EmbeddedDocument | None:
-        """The document of a file; None when the file has no text."""
+    def run(self, file: FileInput) -> EmbeddedDocument | NoText:
+        """The document of a file, or why there is none."""
         options = file.options
         parsed = parse(file.data, file.filename, backend=self.backend, password=options.password)
         chunks = self.chunker.chunk(parsed)
         if not chunks:
-            return None
+            return NoText(len(parsed.pages_needing_ocr))
         return EmbeddedDocument(
             document=file.document,
             title=options.title or parsed.metadata.get("title") or file_name(file.filename),

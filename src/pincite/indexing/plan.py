@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -39,18 +40,28 @@ class Step:
     document: str = ""
     reason: str = ""
     named: bool = False
+    stored: DocumentInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a run, in path order."""
+    """The steps of a run, in path order; ``gone`` are documents of the folder without a file."""
 
     steps: tuple[Step, ...]
+    gone: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:
         """Whether a step needs the embedder."""
         return any(step.action in {Action.ADD, Action.UPDATE} for step in self.steps)
+
+    def gone_warnings(self) -> tuple[str, ...]:
+        """What to tell the caller of documents whose file is gone."""
+        if not self.gone:
+            return ()
+        named = ", ".join(self.gone[:5]) + (", ..." if len(self.gone) > 5 else "")
+        many = "document has" if len(self.gone) == 1 else "documents have"
+        return (f"{len(self.gone)} {many} no file any more ({named}); `pincite rm` removes them",)
 
 
 def make_plan(
@@ -79,7 +90,13 @@ def make_plan(
             continue
         steps.append(_step(file, name, infos.get(name), fingerprint, metadata))
     named = path.is_file()
-    return Plan(tuple(replace(step, named=named) for step in steps))
+    inside = f"{path}{os.sep}"
+    gone = [
+        name
+        for name, info in infos.items()
+        if info.source.startswith(inside) and not os.path.lexists(info.source)
+    ]
+    return Plan(tuple(replace(step, named=named) for step in steps), tuple(gone))
 
 
 def _step(
@@ -97,7 +114,7 @@ def _step(
     except OSError as error:
         return Step(Action.FAIL, file, document, reason=error.strerror or str(error))
     if (digest, fingerprint) != (stored.content_hash, stored.fingerprint):
-        return Step(Action.UPDATE, file, document)
+        return Step(Action.UPDATE, file, document, stored=stored)
     if metadata is not None and dict(metadata) != dict(stored.metadata):
         return Step(Action.METADATA, file, document)
     return Step(Action.UNCHANGED, file, document)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pincite.errors import PinciteError, UnsupportedFormat
 from pincite.indexing.originals import Originals
-from pincite.indexing.pipeline import FileInput, Pipeline, SourceOptions
+from pincite.indexing.pipeline import FileInput, NoText, Pipeline, SourceOptions
 from pincite.indexing.plan import Action, Plan, Step
 from pincite.model.documents import EmbeddedDocument, Failure, IndexReport, Progress
 
@@ -79,8 +79,10 @@ class Run:
             document = self.pipeline.run(self._input(step))
         except UnsupportedFormat as error:
             # A folder may hold anything; a file that was named must be read.
-            where = self._failed if step.named else self._skipped
-            where.append(Failure(str(step.path), str(error)))
+            if step.named:
+                self._failed.append(Failure(str(step.path), str(error)))
+            else:
+                self._skipped.append(Failure(str(step.path), "no parser reads this kind of file"))
         except PinciteError as error:
             self._failed.append(Failure(str(step.path), str(error)))
         except OSError as error:
@@ -96,11 +98,12 @@ class Run:
         data = step.path.read_bytes()
         if self.originals is not None:
             self.originals.keep(data)
-        return FileInput(step.document, data, step.path.name, str(step.path), self.options)
+        options = self.options.over(step.stored)
+        return FileInput(step.document, data, step.path.name, str(step.path), options)
 
-    def _keep(self, step: Step, document: EmbeddedDocument | None) -> None:
-        if document is None:
-            self._skipped.append(Failure(str(step.path), "no text"))
+    def _keep(self, step: Step, document: EmbeddedDocument | NoText) -> None:
+        if isinstance(document, NoText):
+            self._skipped.append(Failure(str(step.path), document.reason))
             if step.action is Action.UPDATE:
                 self.store.delete(self.subject, self.collection, [step.document])
                 self._removed.append(step.document)

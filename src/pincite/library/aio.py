@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
-from pincite.library.core import Library, Mode
+from pincite.library.core import Library, Mode, Where
 from pincite.library.opening import open_library
 
 if TYPE_CHECKING:
     from pincite.embedding.embedder import Embedder
     from pincite.indexing.indexer import Chunker
-    from pincite.model.documents import DocumentInfo, IndexReport, Progress
+    from pincite.model.documents import Collection, DocumentInfo, IndexReport, Progress
     from pincite.model.fields import Field, FieldSpec
-    from pincite.model.filters import Filter
     from pincite.model.geometry import BboxRect
     from pincite.model.hits import Chunk, Results
 
@@ -109,7 +108,7 @@ class AsyncLibrary:
         k: int = 10,
         offset: int = 0,
         mode: Mode = "hybrid",
-        where: Filter | None = None,
+        where: Where = None,
         alpha: float | None = None,
         explain: bool = False,
         partial: bool = False,
@@ -135,9 +134,13 @@ class AsyncLibrary:
         """``Library.declare``."""
         await _hop(self.sync.declare, fields)
 
-    async def documents(self, where: Filter | None = None) -> list[DocumentInfo]:
+    async def documents(self, where: Where = None) -> list[DocumentInfo]:
         """``Library.documents``."""
         return await _hop(self.sync.documents, where)
+
+    async def collections(self) -> list[Collection]:
+        """``Library.collections``."""
+        return await _hop(self.sync.collections)
 
     async def get(self, document: str) -> DocumentInfo:
         """``Library.get``."""

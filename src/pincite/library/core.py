@@ -6,13 +6,14 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pincite.errors import InvalidArgument, InvalidQueryError, ParseError, PinciteError
 from pincite.library.model import LibraryModel, make_embedder
-from pincite.model.documents import DocumentInfo, Geometry, IndexReport, Progress
+from pincite.model.documents import Collection, DocumentInfo, Geometry, IndexReport, Progress
 from pincite.model.fields import Field, FieldSpec, misfits
 from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.geometry import BboxRect
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from pincite.indexing.pipeline import Pipeline, SourceOptions
     from pincite.stores.ports import SyncReader, SyncStore
 
-__all__ = ["Library", "Mode"]
+__all__ = ["Library", "Mode", "Where", "as_filter"]
 
 Mode = Literal["hybrid", "keyword", "vector"]
+Where = Filter | str | Mapping[str, Any] | None
+"""A filter, or its text or dict form."""
 _ALL = 2**31 - 1
 
 
@@ -60,6 +63,7 @@ class Library:
         self._keep_originals = keep_originals
         self._exclude = exclude
         self._checked = False
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +96,9 @@ class Library:
 
         A file's id is its path relative to the folder that was added (or ``document``); bytes
         without ``document`` get the SHA-256 hex of the bytes. In a folder a file that cannot be
-        read fails by name in the report; the others are indexed.
+        read fails by name in the report; the others are indexed. ``metadata`` replaces what was
+        stored with the document; None leaves that as it is. Documents whose file is gone stay, and
+        the report's warnings name them.
 
         Raises ``InvalidArgument`` for a source that is not there or metadata that does not fit
         the fields, ``CollectionMismatch`` before any write when the model is another one, and,
@@ -104,17 +110,21 @@ class Library:
         pipeline = self._pipeline(backend, chunker)
         if isinstance(source, bytes | bytearray | memoryview):
             return self._add_bytes(bytes(source), filename, document, options, pipeline)
+        if not isinstance(source, str | Path):
+            raise InvalidArgument(
+                f"source is a {type(source).__name__}; pass one path, or bytes with filename=."
+            )
         if filename is not None:
             raise InvalidArgument("filename= goes with bytes; a path has its own name.")
         return self._add_path(Path(source), document, options, pipeline, progress)
 
     def remove(self, document: str) -> int:
         """Remove a document from rows and both legs; how many chunks went (0: not there)."""
-        return self._store.delete(self.subject, self.collection, [document])
+        return self._open().delete(self.subject, self.collection, [document])
 
     def declare(self, fields: Mapping[str, Field]) -> None:
         """Declare the types of metadata fields before values come."""
-        self._store.declare(self.subject, self.collection, fields)
+        self._open().declare(self.subject, self.collection, fields)
 
     # -- reading
 
@@ -125,16 +135,17 @@ class Library:
         k: int = 10,
         offset: int = 0,
         mode: Mode = "hybrid",
-        where: Filter | None = None,
+        where: Where = None,
         alpha: float | None = None,
         explain: bool = False,
         partial: bool = False,
     ) -> Results:
         """The passages that answer ``query``, best first.
 
-        ``where`` restricts candidates before scoring. ``alpha`` weighs the vector side of hybrid
-        (None: the collection's default). ``explain`` fills ``Results.explanations``: how each
-        hit's keyword score came about. ``partial`` turns a failing leg into a warning.
+        ``where`` (a filter, its text or its dict form) restricts candidates before scoring.
+        ``alpha`` weighs the vector side of hybrid (None: the collection's default). ``explain``
+        fills ``Results.explanations``: how each hit's keyword score came about. ``partial`` turns
+        a failing leg into a warning.
 
         Raises ``InvalidQueryError`` for a blank query, ``k < 1``, ``offset < 0``, ``alpha``
         outside [0, 1] or a filter that the fields cannot serve.
@@ -142,7 +153,7 @@ class Library:
         started = time.perf_counter()
         _check_search(query, k, offset, mode)
         warnings: list[str] = []
-        hits = self._hits(query, k, offset, mode, where, alpha, partial, warnings)
+        hits = self._hits(query, k, offset, mode, as_filter(where), alpha, partial, warnings)
         if mode == "hybrid" and (deep := depth_warning(k, offset)):
             warnings.append(deep)
         if mode != "vector" and not default_analyzer().query_groups(query):
@@ -150,19 +161,19 @@ class Library:
         took = (time.perf_counter() - started) * 1000
         return Results(hits, warnings, took, self._explain(query, hits) if explain else {})
 
-    def documents(self, where: Filter | None = None) -> list[DocumentInfo]:
+    def documents(self, where: Where = None) -> list[DocumentInfo]:
         """The documents (with ``where``: those with a chunk that matches), ordered by id."""
-        return self._store.documents(self.subject, self.collection, where)
+        return self._open().documents(self.subject, self.collection, as_filter(where))
+
+    def collections(self) -> list[Collection]:
+        """The collections of this subject in the store, in name order."""
+        return self._open().list(self.subject)
 
     def get(self, document: str) -> DocumentInfo:
         """One document; raises ``InvalidQueryError`` when it is not there."""
         for info in self.documents(DeclaredFilter("document", "eq", document)):
             return info
-        raise InvalidQueryError(
-            f"No document {document!r} in collection {self.collection!r}; "
-            "`pincite list` or lib.documents() shows what is there.",
-            field="document",
-        )
+        raise self._missing(document)
 
     def chunks(self, document: str) -> list[Chunk]:
         """The chunks of a document in index order."""
@@ -189,34 +200,45 @@ class Library:
 
     def stats(self) -> dict[str, Any]:
         """Counts, sizes, the model and the kernels in use."""
-        stored = self._store.model(self.subject, self.collection)
+        stored = self._open().model(self.subject, self.collection)
         stats = self._store.stats(self.subject, self.collection)
         return {**stats, "model": stored[0] if stored else None}
 
     def close(self) -> None:
-        """Release the store and the model."""
+        """Release the store and the model; calls after it are refused."""
+        self._closed = True
         if self._model is not None:
             self._model.close()
         self._store.close()
 
     # -- how
 
+    def _open(self) -> SyncStore:
+        if self._closed:
+            raise InvalidArgument("This library is closed; open it again with pincite.open.")
+        return self._store
+
     def _reader(self) -> SyncReader:
-        return self._store.reader(self.subject, [self.collection])
+        return self._open().reader(self.subject, [self.collection])
 
     def _geometry(self, document: str) -> Geometry:
-        geometry = self._store.geometry(self.subject, self.collection, document)
+        geometry = self._open().geometry(self.subject, self.collection, document)
         if geometry is None:
-            raise InvalidQueryError(
-                f"No document {document!r} in collection {self.collection!r}; "
-                "`pincite list` or lib.documents() shows what is there.",
-                field="document",
-            )
+            raise self._missing(document)
         return geometry
+
+    def _missing(self, document: str) -> InvalidQueryError:
+        near = get_close_matches(document, [info.document for info in self.documents()], n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return InvalidQueryError(
+            f"No document {document!r} in collection {self.collection!r}; {hint}"
+            "`pincite list` shows what is there.",
+            field="document",
+        )
 
     def _embedding(self) -> LibraryModel:
         """The model, checked once against the collection's before it is used."""
-        stored = self._store.model(self.subject, self.collection)
+        stored = self._open().model(self.subject, self.collection)
         if self._model is None:
             endpoint = stored[0] if stored else None
             self._model = LibraryModel(make_embedder(self._given_embedder, endpoint))
@@ -273,7 +295,7 @@ class Library:
             progress,
             self._originals if self._keep_originals else None,
         )
-        return replace(run.execute(plan), warnings=warnings)
+        return replace(run.execute(plan), warnings=(*warnings, *plan.gone_warnings()))
 
     def _add_bytes(
         self,
@@ -283,7 +305,7 @@ class Library:
         options: SourceOptions,
         pipeline: Pipeline,
     ) -> IndexReport:
-        from pincite.indexing.pipeline import FileInput
+        from pincite.indexing.pipeline import FileInput, NoText
 
         started = time.monotonic()
         if not filename:
@@ -292,12 +314,13 @@ class Library:
         name = document or digest
         self._metadata_warnings(options.metadata, name, strict=True)
         known = self.documents(DeclaredFilter("document", "eq", name))
+        options = options.over(known[0] if known else None)
         wanted = (digest, pipeline.fingerprint, dict(options.metadata or {}))
         if any((i.content_hash, i.fingerprint, dict(i.metadata)) == wanted for i in known):
             return IndexReport(unchanged=(name,), seconds=time.monotonic() - started)
         made = pipeline.run(FileInput(name, data, filename, options=options))
-        if made is None:
-            raise ParseError(f"{filename} has no text; nothing was indexed.")
+        if isinstance(made, NoText):
+            raise ParseError(f"{filename}: {made.reason}; nothing was indexed.")
         if self._originals is not None:
             self._originals.keep(data)
         self._store.commit(self.subject, self.collection, [made])
@@ -350,6 +373,19 @@ class Library:
         return reader.hybrid(
             name, query=query, vector=vector, limit=k, where=where, alpha=alpha, offset=offset
         )
+
+
+def as_filter(where: Where) -> Filter | None:
+    """The filter of any of the three ways to write one."""
+    if isinstance(where, str):
+        from pincite.model.where import parse_where
+
+        return parse_where(where)
+    if isinstance(where, Mapping):
+        from pincite.model.where import filter_from_dict
+
+        return filter_from_dict(where)
+    return where
 
 
 def _existing(source: Path) -> Path:

@@ -136,6 +136,7 @@ def _kreuzberg(data: bytes, kind: str, filename: str) -> Any:
 
 
 def _cleaned(markdown: str) -> str:
+    markdown = markdown.replace("\ufeff", "")
     if _NOTHING_BUT_PICTURES.match(markdown.strip()):
         return ""
     lines = [_PADDING.sub(_unpadded, x) if x.startswith("|") else x for x in markdown.split("\n")]

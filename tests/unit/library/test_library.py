@@ -436,3 +436,77 @@ def test_explanations_sum_to_the_keyword_score(open_lib: Open, papers: Path, mod
         assert how.score == pytest.approx(sum(t.contribution for t in how.terms), rel=1e-6)
         assert {t.count for t in how.terms} == {1, 2}
     assert library.search("quay", mode=mode).explanations == {}
+
+
+# what a second run does
+
+
+def test_metadata_stays_unless_it_is_given(open_lib: Open, papers: Path) -> None:
+    library = open_lib()
+    library.add(papers / "ferry.md", metadata={"year": 2020})
+    (papers / "ferry.md").write_text("# Ferry\n\nThe boat sails from the pier.\n")
+    library.add(papers / "ferry.md")
+    library.add(b"words", filename="a.txt", document="b", metadata={"year": 1999})
+    library.add(b"other words", filename="a.txt", document="b")
+    assert library.get("ferry.md").metadata == {"year": 2020}
+    assert library.get("b").metadata == {"year": 1999}
+
+    library.add(papers / "ferry.md", metadata={"lang": "en"})
+
+    assert library.get("ferry.md").metadata == {"lang": "en"}
+
+
+def test_documents_whose_file_is_gone_are_named(open_lib: Open, papers: Path) -> None:
+    library = open_lib()
+    library.add(papers)
+    (papers / "ferry.md").unlink()
+    report = library.add(papers)
+
+    assert any("ferry.md" in w and "pincite rm" in w for w in report.warnings)
+    assert library.add(papers / "deep").warnings == ()
+
+
+def test_pages_that_are_pictures_are_named(open_lib: Open, tmp_path: Path) -> None:
+    import pypdfium2
+
+    pdf = pypdfium2.PdfDocument.new()
+    pdf.new_page(200, 200)
+    pdf.save(tmp_path / "scan.pdf")
+    pdf.close()
+    report = open_lib().add(tmp_path / "scan.pdf")
+
+    assert "OCR" in report.skipped[0].reason
+
+
+def test_filters_may_be_written_as_text_or_as_a_dict(open_lib: Open) -> None:
+    library = open_lib()
+    library.add(b"quay", filename="a.txt", document="d", metadata={"year": 2020})
+
+    for where in ("year >= 2020", {"year": {"$gte": 2020}}, F("year") >= 2020):
+        assert len(library.search("quay", where=where)) == 1
+        assert len(library.documents(where)) == 1
+
+
+def test_a_closed_library_says_so(open_lib: Open) -> None:
+    library = open_lib()
+    library.close()
+    library.close()
+
+    for call in (lambda: library.search("quay"), library.documents, library.stats):
+        with pytest.raises(InvalidArgument, match="closed"):
+            call()
+
+
+@pytest.mark.parametrize("source", [["a.md"], 7, None])
+def test_a_source_of_another_type_is_named(open_lib: Open, source: Any) -> None:
+    with pytest.raises(InvalidArgument, match=type(source).__name__):
+        open_lib().add(source)
+
+
+def test_collections_are_listed_and_a_near_name_is_proposed(open_lib: Open) -> None:
+    library = open_lib(collection="papers")
+    library.add(b"quay", filename="a.txt", document="harbour.md")
+
+    assert [c.name for c in library.collections()] == ["papers"]
+    with pytest.raises(InvalidQueryError, match=r"did you mean 'harbour\.md'"):
+        library.get("harbor.md")

@@ -39,8 +39,8 @@ class LiteParseBackend:
         except self._liteparse.ParseError as error:
             name = filename or "The PDF"
             if "password" in str(error).lower():
-                hint = "pass the right password=" if password else "pass password="
-                raise ParseError(f"{name} is encrypted; {hint} to read it.") from error
+                hint = "another password is needed" if password else "give its password"
+                raise ParseError(f"{name} is encrypted; {hint} (password= or --password).") from error
             raise ParseError(
                 f"{name} is not a readable PDF ({error}); open it in a viewer and save it again."
             ) from error

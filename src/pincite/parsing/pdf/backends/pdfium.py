@@ -60,8 +60,8 @@ def _opened(pypdfium2: Any, data: bytes, filename: str, password: str | None) ->
         document = pypdfium2.PdfDocument(data, password=password)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            hint = "pass the right password=" if password else "pass password="
-            raise ParseError(f"{filename} is encrypted; {hint} to read it.") from error
+            hint = "another password is needed" if password else "give its password"
+            raise ParseError(f"{filename} is encrypted; {hint} (password= or --password).") from error
         raise ParseError(
             f"{filename} is not a readable PDF ({error}); open it in a viewer and save it again."
         ) from error

@@ -31,8 +31,8 @@ class PyMuPDFBackend:
         try:
             with self._pymupdf.open(stream=data, filetype="pdf") as document:
                 if document.needs_pass and not document.authenticate(password or ""):
-                    hint = "pass the right password=" if password else "pass password="
-                    raise ParseError(f"{name} is encrypted; {hint} to read it.")
+                    hint = "another password is needed" if password else "give its password"
+                    raise ParseError(f"{name} is encrypted; {hint} (password= or --password).")
                 return self._document(document)
         except RuntimeError as error:
             raise ParseError(
