@@ -1,8 +1,8 @@
 """Checking a store against itself, and mending what can be derived.
 
 The rows in the database and the vectors are the truth; a part that is derived from them is built
-anew. Lost vectors cannot be: their chunks stay searchable by keyword, with vectors of zeros, and
-their documents lose their content hash, so that the next indexing embeds them again.
+anew. Lost vectors are embedded again where the collection's model is at hand; else their chunks
+stay searchable by keyword and their documents are embedded by the next indexing.
 """
 
 from __future__ import annotations
@@ -10,28 +10,31 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.segment import KeywordSegment
 from pincite.errors import PinciteError, StoreCorrupt
+from pincite.model.documents import Progress
 from pincite.segments.columns import Columns
 from pincite.segments.file import SegmentFile
 from pincite.segments.manifest import PartKind, SegmentRecord
 from pincite.segments.rows import RowTable, build_rows
 from pincite.segments.tombstones import unpack_live
 from pincite.stores.codec import geometry_of
+from pincite.stores.findings import Finding
 from pincite.stores.local.collection import read_segments
-from pincite.stores.local.edit import Edit, NewRows
+from pincite.stores.local.edit import Edit
 from pincite.stores.local.home import Home
+from pincite.stores.local.lost import LOST, Embed, append_anew, check_lost, revive
 from pincite.stores.local.parts import columns_part, keyword_part, open_part, vectors_part
 from pincite.stores.local.seals import is_sealed, seal
 from pincite.stores.local.snapshot import Session
-from pincite.stores.local.texts import chunk_ids, chunks_by_key, columns_values, indexed_terms
+from pincite.stores.local.texts import chunk_ids, columns_values, indexed_terms
 
-__all__ = ["Finding", "examine"]
+__all__ = ["examine"]
 
 Open = Callable[[str, str], AbstractContextManager[Session]]
 Keys = NDArray[np.int64]
@@ -47,27 +50,33 @@ _CHUNK_KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong, where, and whether it was repaired."""
+def examine(
+    home: Home,
+    *,
+    repair: bool = False,
+    embed: Embed | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> list[Finding]:
+    """Check the whole store; with ``repair`` mend what can be mended, under the writer's lock.
 
-    place: str
-    problem: str
-    repaired: bool = False
-
-
-def examine(home: Home, *, repair: bool = False) -> list[Finding]:
-    """Check the whole store; with ``repair`` mend what can be mended, under the writer's lock."""
+    ``embed`` makes vectors of the texts whose own are lost.
+    """
     try:
         if not repair:
-            return _examine(home, home.session, repair=False)
+            return _examine(home, home.session, False, None, report)
         with home.locked():
-            return _examine(home, home.write_session, repair=True)
+            return _examine(home, home.write_session, True, embed, report)
     except StoreCorrupt as error:
         return [Finding(str(home.path), str(error))]
 
 
-def _examine(home: Home, opened: Open, *, repair: bool) -> list[Finding]:
+def _examine(
+    home: Home,
+    opened: Open,
+    repair: bool,
+    embed: Embed | None,
+    report: Callable[[Progress], None] | None,
+) -> list[Finding]:
     with home.reading() as connection:
         if connection is None:
             return []
@@ -76,19 +85,34 @@ def _examine(home: Home, opened: Open, *, repair: bool) -> list[Finding]:
     if broken:
         return broken
     findings: list[Finding] = []
-    for subject, name in names:
-        with home.untrusted(write=repair) as connection:
-            torn = _check_tombstones(connection, subject, name, repair=repair)
-        findings += torn
-        if torn and not repair:
-            continue  # no manifest to check the rest against
-        for check in (_check_parts, _check_documents, _check_ids):
-            with opened(subject, name) as session:
-                edit = Edit(session) if repair else None
-                found = check(session, edit)
-                if edit is not None and found:
-                    edit.finish()
-            findings += found
+    for done, (subject, name) in enumerate(names, start=1):
+        findings += _check_collection(home, opened, subject, name, repair, embed)
+        if report is not None:
+            report(Progress("check", done, len(names), f"{subject}/{name}"))
+    return findings
+
+
+def _check_collection(
+    home: Home, opened: Open, subject: str, name: str, repair: bool, embed: Embed | None
+) -> list[Finding]:
+    with home.untrusted(write=repair) as connection:
+        findings = _check_tombstones(connection, subject, name, repair=repair)
+    if findings and not repair:
+        return findings  # no manifest to check the rest against
+    for check in (
+        partial(_check_parts, embed=embed),
+        _check_documents,
+        partial(_check_ids, embed=embed),
+        partial(check_lost, embed=embed),
+    ):
+        if repair and not all(finding.repaired for finding in findings):
+            break  # what is marked now was named just before
+        with opened(subject, name) as session:
+            edit = Edit(session) if repair else None
+            found = check(session, edit)
+            if edit is not None and found:
+                edit.finish()
+        findings += found
     return findings
 
 
@@ -169,34 +193,40 @@ def _rows_in(kind: PartKind, file: SegmentFile) -> int:
     return keyword.rows
 
 
-def _check_parts(session: Session, edit: Edit | None) -> list[Finding]:
+def _check_parts(session: Session, edit: Edit | None, embed: Embed | None) -> list[Finding]:
     record = session.snapshot.collection
     assert record.key is not None
     findings = []
     for segment in read_segments(session.connection, record.key):
         parts = _Parts(session, segment)
+        done, whole = "", edit is not None
+        if edit is not None and parts.problems:
+            done, whole = _mend_parts(edit, parts, embed)
         for kind, problem in parts.problems.items():
             place = f"segment {segment.number} ({kind}) of {record.subject}/{record.name}"
-            findings.append(Finding(place, problem, edit is not None))
-        if edit is not None and parts.problems:
-            _mend_parts(edit, parts)
+            if kind is PartKind.VECTORS and done:
+                findings.append(Finding(place, f"{problem} {done}", whole))
+            else:
+                findings.append(Finding(place, problem, edit is not None))
     return findings
 
 
-def _mend_parts(edit: Edit, parts: _Parts) -> None:
+def _mend_parts(edit: Edit, parts: _Parts, embed: Embed | None) -> tuple[str, bool]:
+    """What was done about lost vectors, and whether they are whole again."""
     number, keys = parts.record.number, parts.keys()
     if keys is None:  # the check of ids writes its chunks anew
         edit.drop_segment(number)
-        return
+        return "", True
     plain = keys.tolist()
+    done = ("", True)
     if PartKind.ROWS in parts.problems:
         owners = chunk_ids(edit.connection, plain)
         documents = [owner for owner, _ in owners]
         edit.write_part(number, PartKind.ROWS, build_rows(plain, documents, [i for _, i in owners]))
     if PartKind.VECTORS in parts.problems:
-        zeros = np.zeros((len(keys), edit.record.dimension), dtype=np.float16)
-        edit.write_part(number, PartKind.VECTORS, vectors_part(zeros, keys))
-        _mark_for_indexing(edit, plain)
+        vectors, said, whole = revive(edit, plain, embed)
+        done = (f"{said[:1].upper()}{said[1:]}.", whole)
+        edit.write_part(number, PartKind.VECTORS, vectors_part(vectors, keys))
     if PartKind.KEYWORD in parts.problems:
         terms = indexed_terms(edit.connection, plain)
         edit.write_part(number, PartKind.KEYWORD, keyword_part(terms))
@@ -205,6 +235,7 @@ def _mend_parts(edit: Edit, parts: _Parts) -> None:
             edit.connection, plain, subject=edit.record.subject, collection=edit.record.name
         )
         edit.write_part(number, PartKind.COLUMNS, columns_part(values, edit.record.spec))
+    return done
 
 
 def _check_documents(session: Session, edit: Edit | None) -> list[Finding]:
@@ -259,7 +290,7 @@ def _check_geometry(session: Session, edit: Edit | None) -> list[Finding]:
     return findings
 
 
-def _check_ids(session: Session, edit: Edit | None) -> list[Finding]:
+def _check_ids(session: Session, edit: Edit | None, embed: Embed | None) -> list[Finding]:
     """The chunks of the rows against those of the segments, both ways."""
     record = session.snapshot.collection
     stored = {key for (key,) in session.connection.execute(_CHUNK_KEYS, (record.key,))}
@@ -281,35 +312,20 @@ def _check_ids(session: Session, edit: Edit | None) -> list[Finding]:
                 edit.kill_rows(segment, np.isin(segment.rows(session).chunks, ghosts))
     missing = sorted(stored - seen)
     if missing:
-        place = f"collection {record.subject}/{record.name}"
-        problem = f"{len(missing)} chunks are in no segment; index their documents again."
-        findings.append(Finding(place, problem, edit is not None))
+        done, whole = "index their documents again", False
         if edit is not None:
-            _append_without_vectors(edit, missing)
+            done, whole = append_anew(edit, missing, embed)
+        place = f"collection {record.subject}/{record.name}"
+        findings.append(Finding(place, f"{len(missing)} chunks are in no segment; {done}.", whole))
     return findings
-
-
-def _append_without_vectors(edit: Edit, keys: Sequence[int]) -> None:
-    chunks = chunks_by_key(
-        edit.connection, keys, subject=edit.record.subject, collection=edit.record.name
-    )
-    zeros = np.zeros((len(keys), edit.record.dimension), dtype=np.float16)
-    edit.append(NewRows(chunks, keys, zeros, indexed_terms(edit.connection, keys)))
-    _mark_for_indexing(edit, keys)
-
-
-def _mark_for_indexing(edit: Edit, keys: Sequence[int]) -> None:
-    owners = {
-        edit.connection.execute("SELECT document FROM chunks WHERE id = ?", (key,)).fetchone()
-        for key in keys
-    }
-    _forget_hashes(edit, [owner[0] for owner in owners if owner is not None])
 
 
 def _forget_hashes(edit: Edit, documents: Sequence[int]) -> None:
     """Nothing takes a document without hashes for unchanged."""
     for document in documents:
         edit.connection.execute(
-            "UPDATE documents SET content_hash = '', digest = x'' WHERE id = ?", (document,)
+            "UPDATE documents SET content_hash = '',"
+            " digest = CASE digest WHEN ? THEN digest ELSE x'' END WHERE id = ?",
+            (LOST, document),
         )
         seal(edit.connection, document)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from pincite.model.documents import EmbeddedDocument, ModelIdentity
     from pincite.model.fields import Field
-    from pincite.stores.local.doctor import Finding
+    from pincite.stores.findings import Finding
+    from pincite.stores.local.lost import Embed
     from pincite.stores.local.writer import Writer
 
 __all__ = ["LocalStore"]
@@ -126,15 +127,16 @@ class LocalStore:
         the space back to the disk."""
         self._writer.compact(subject, collection)
 
-    def doctor(self, *, repair: bool = False) -> builtins.list[Finding]:
+    def doctor(self, *, repair: bool = False, embed: Embed | None = None) -> builtins.list[Finding]:
         """What is wrong with the store: checksums, and the ids of rows and both legs.
 
-        ``repair`` builds anew what is derived; documents whose vectors are lost lose their content
-        hash, so that the next indexing embeds them again.
+        ``repair`` builds anew what is derived. Lost vectors are made by ``embed`` (endpoint, model,
+        texts) of the stored texts; without it, or when it raises, their documents lose their
+        content hash, so that the next indexing embeds them, and stay findings until then.
         """
         from pincite.stores.local.doctor import examine
 
-        return examine(self._home, repair=repair)
+        return examine(self._home, repair=repair, embed=embed, report=self._progress)
 
     def backup(self, path: str | Path) -> None:
         """Copy the store, whole, to a folder that is absent or empty; writers wait meanwhile."""

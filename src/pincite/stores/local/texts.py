@@ -13,7 +13,14 @@ from pincite.stores.codec import chunk_of, value_of
 from pincite.stores.ordering import reading_order
 from pincite.text.analysis import default_analyzer
 
-__all__ = ["chunk_ids", "chunks_by_key", "columns_values", "document_chunks", "indexed_terms"]
+__all__ = [
+    "chunk_ids",
+    "chunks_by_key",
+    "columns_values",
+    "document_chunks",
+    "indexed_terms",
+    "indexed_texts",
+]
 
 _BATCH: Final = 500
 _CHUNKS: Final = (
@@ -77,6 +84,14 @@ def indexed_terms(
         for key, embedded, content, language in _rows(connection, _TEXTS, keys)
     }
     return [found.get(key, ({}, 0)) for key in keys]
+
+
+def indexed_texts(connection: sqlite3.Connection, keys: Sequence[int]) -> list[str | None]:
+    """The texts that both legs index, None for a chunk that is gone."""
+    found = {
+        key: embedded or content for key, embedded, content, _ in _rows(connection, _TEXTS, keys)
+    }
+    return [found.get(key) for key in keys]
 
 
 def chunk_ids(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[str, int]]:

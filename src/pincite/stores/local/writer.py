@@ -24,6 +24,7 @@ from pincite.stores.local.documents import (
 )
 from pincite.stores.local.edit import Edit
 from pincite.stores.local.home import Home
+from pincite.stores.local.lost import LOST
 from pincite.stores.local.merging import (
     merge_segments,
     rebuild_columns,
@@ -123,7 +124,9 @@ class Writer:
             edit.set_spec(extend_spec(edit.record.spec, metadata))
             # The digest was that of the old metadata.
             edit.connection.execute(
-                "UPDATE documents SET metadata = ?, digest = x'' WHERE id = ?", (text, key)
+                "UPDATE documents SET metadata = ?,"
+                " digest = CASE digest WHEN ? THEN digest ELSE x'' END WHERE id = ?",
+                (text, LOST, key),
             )
             seal(edit.connection, key)
             rewrite_rows(edit, first, count)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pincite.model.chunks import ChunkResult
-from pincite.model.documents import EmbeddedDocument, Geometry
+from pincite.model.documents import EmbeddedDocument, Geometry, ModelIdentity
 from pincite.model.geometry import BboxRect
 from pincite.stores.local.store import LocalStore
 
@@ -72,6 +72,17 @@ def make_document(
 @pytest.fixture(name="document")
 def _document() -> MakeDocument:
     return make_document
+
+
+@pytest.fixture
+def as_before() -> Callable[..., np.ndarray]:
+    """The model of ``make_document``'s vectors, as a repair calls it."""
+
+    def embed(endpoint: str, model: ModelIdentity | None, texts: list[str]) -> np.ndarray:
+        assert (endpoint, model) == ("test--hash", None)
+        return np.array([text_vector(text, 8) for text in texts])
+
+    return embed
 
 
 @pytest.fixture

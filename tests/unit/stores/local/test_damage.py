@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -18,13 +19,15 @@ from pincite.errors import (
     StoreNotFound,
     StoreUnavailable,
 )
-from pincite.model.documents import EmbeddedDocument
+from pincite.model.documents import EmbeddedDocument, ModelIdentity
 from pincite.stores.local import parts, schema
 from pincite.stores.local.filesystems import file_system_of, refuse_network
 from pincite.stores.local.store import LocalStore
 
 Make = Callable[..., EmbeddedDocument]
+Embed = Callable[..., np.ndarray]
 S, C = "s", "c"
+NAMES = [n for n in range(12) if n != 3]
 
 
 @pytest.fixture
@@ -95,26 +98,92 @@ def test_lost_vectors_are_named_and_marked_for_indexing(
     store = LocalStore(damaged)
 
     assert ["vectors" in f.place for f in store.doctor()] == [True]
-    store.doctor(repair=True)
+    (finding,) = store.doctor(repair=True)
+    assert not finding.repaired
+    assert finding.problem.endswith("Index their documents again.")
 
-    assert store.doctor() == []
+    # What is only marked stays a finding.
+    assert [f.place for f in store.doctor()] == [f"document 'd{n:02}'" for n in NAMES]
+    assert len(store.doctor(repair=True)) == len(NAMES)
     assert len(store.reader(S, [C]).bm25(C, query="salt", limit=99)) == 11
     assert {info.content_hash for info in store.documents(S, C)} == {""}
+    store.set_metadata(S, C, "d01", {"n": 1})
+    assert len(store.doctor()) == len(NAMES)
     made = document("d00", ["salt 0", "mica"])
     store.commit(S, C, [made])
+    assert len(store.doctor()) == len(NAMES) - 1
     norm = made.vectors / np.linalg.norm(made.vectors, axis=1, keepdims=True)
     assert np.allclose(store.vectors(S, C, "d00"), norm, atol=1e-3)
     store.close()
 
 
+def unreachable(endpoint: str, model: ModelIdentity | None, texts: list[str]) -> np.ndarray:
+    raise StoreUnavailable("The model's host is away; try later.")
+
+
+def short(endpoint: str, model: ModelIdentity | None, texts: list[str]) -> np.ndarray:
+    return np.ones((len(texts), 3), dtype=np.float32)
+
+
+def lose_vectors(path: Path) -> None:
+    part(path, "vectors").unlink()
+
+
+def lose_segments(path: Path) -> None:
+    shutil.rmtree(path / "segments")
+
+
+@pytest.mark.parametrize("lose", [lose_vectors, lose_segments])
+@pytest.mark.parametrize("marked", [False, True], ids=["at once", "after a repair without"])
+def test_lost_vectors_are_embedded_again_from_the_texts(
+    damaged: Path, lose: Callable[[Path], None], marked: bool, as_before: Embed
+) -> None:
+    store = LocalStore(damaged)
+    before, vectors = search(store), [store.vectors(S, C, f"d{n:02}") for n in NAMES]
+    store.close()
+    lose(damaged)
+    store = LocalStore(damaged)
+    if marked:
+        store.doctor(repair=True)
+
+    findings = store.doctor(repair=True, embed=as_before)
+
+    assert findings
+    assert all(finding.repaired for finding in findings)
+    assert any("embedded again" in finding.problem for finding in findings)
+    assert store.doctor() == []
+    assert search(store) == before
+    for n, rows in zip(NAMES, vectors, strict=True):
+        assert np.array_equal(store.vectors(S, C, f"d{n:02}"), rows)
+    assert {info.content_hash == "" for info in store.documents(S, C)} == {marked}
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("embed", "named"), [(unreachable, "host is away"), (short, r"of shape \(22, 3\), not of 8")]
+)
+def test_a_model_that_cannot_be_used_leaves_the_documents_marked(
+    damaged: Path, embed: Callable[..., np.ndarray], named: str
+) -> None:
+    lose_vectors(damaged)
+    store = LocalStore(damaged)
+
+    (finding,) = store.doctor(repair=True, embed=embed)
+
+    assert not finding.repaired
+    assert re.search(named, finding.problem)
+    assert len(store.doctor()) == len(NAMES)
+    store.close()
+
+
 def test_a_lost_segment_is_written_anew_without_vectors(damaged: Path) -> None:
-    shutil.rmtree(damaged / "segments")
+    lose_segments(damaged)
     store = LocalStore(damaged)
 
     assert len(store.doctor()) >= 4
-    store.doctor(repair=True)
+    assert [f.repaired for f in store.doctor(repair=True)][-1] is False
 
-    assert store.doctor() == []
+    assert [f.place for f in store.doctor()] == [f"document 'd{n:02}'" for n in NAMES]
     assert len(store.reader(S, [C]).bm25(C, query="salt", limit=99)) == 11
     store.close()
 
@@ -161,7 +230,7 @@ def corrupt(path: Path, statement: str) -> None:
     ],
 )
 def test_rows_and_legs_that_disagree_are_named_and_mended(
-    damaged: Path, statement: str, named: str
+    damaged: Path, statement: str, named: str, as_before: Embed
 ) -> None:
     corrupt(damaged, statement)
     store = LocalStore(damaged)
@@ -169,7 +238,7 @@ def test_rows_and_legs_that_disagree_are_named_and_mended(
     findings = store.doctor()
     assert findings
     assert named in findings[0].place
-    assert all(f.repaired for f in store.doctor(repair=True))
+    assert all(f.repaired for f in store.doctor(repair=True, embed=as_before))
 
     assert store.doctor() == []
     found = search(store)
