@@ -8,6 +8,7 @@ from typing import Final
 
 from pincite.errors import InvalidArgument
 from pincite.text.analysis import Analyzer, Token, default_analyzer
+from pincite.text.kernels import TextRules
 from pincite.text.stemming import language_code
 from pincite.text.stopwords import stop_words
 
@@ -45,6 +46,11 @@ class WordAnalysis:
             str(self.min_token_length),
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def rules(self) -> TextRules:
+        """The same analysis for native code."""
+        return TextRules(self.analyzer, self.stops, self.min_token_length, self.language)
 
     def document_terms(self, text: str, language: str = "") -> tuple[dict[str, int], int]:  # noqa: ARG002 - the language is the analysis's own
         """Term frequencies, and the length in tokens; parts of identifiers do not count in it.

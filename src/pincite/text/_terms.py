@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from pincite.errors import InvalidArgument
 from pincite.text._folding import casefold, fold_accents
 from pincite.text._items import Item
-from pincite.text.stemming import stem_function
+from pincite.text.stemming import stem_function, stem_words
 
 __all__ = ["Accents", "TermMaker"]
 
@@ -49,6 +50,15 @@ class TermMaker:
             if len(word) <= _LONGEST:
                 known[word] = term
         return term
+
+    def ascii_terms(self, words: Sequence[str], code: str) -> list[str]:
+        """``word_term`` of many ASCII words in lower case, without remembering them."""
+        heads = [word[:_LONGEST] for word in words]
+        pairs = zip(stem_words(heads, code), heads, strict=True)
+        terms = [stem or head for stem, head in pairs]
+        if self.accents == "fold":
+            return [t if t.isascii() else fold_accents(t) or t for t in terms]
+        return terms
 
     def _make(self, text: str, code: str) -> str:
         folded = text.lower() if text.isascii() else casefold(text.translate(_PLAIN))

@@ -100,6 +100,14 @@ class Analyzer:
                 frequencies[term] = frequencies.get(term, 0) + times
         return frequencies, length
 
+    def ascii_terms(self, words: Sequence[str], language: str = "") -> list[str]:
+        """The terms of ASCII words in lower case, each one word without humps, in bulk.
+
+        >>> Analyzer().ascii_terms(["running", "dogs"], "en")
+        ['run', 'dog']
+        """
+        return self._maker.ascii_terms(words, language_code(language))
+
     def query_groups(
         self, text: str, languages: Iterable[str] = (), *, repeats: bool = False
     ) -> tuple[tuple[str, ...], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
@@ -11,7 +11,7 @@ import Stemmer
 
 from pincite.errors import InvalidArgument
 
-__all__ = ["STEMMED_LANGUAGES", "language_code", "stem_function", "stemmer_version"]
+__all__ = ["STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words", "stemmer_version"]
 
 # English takes Porter's first stemmer: on judged collections it ranks no worse than his second.
 _SNOWBALL: Final = {
@@ -62,6 +62,14 @@ def stem_function(code: str) -> Callable[[str], str] | None:
             return str(stemmer.stemWord(word))
 
     return stem
+
+
+def stem_words(words: Sequence[str], code: str) -> list[str]:
+    """``stem_function`` of many words at once; the words themselves without a stemmer."""
+    if code not in STEMMED_LANGUAGES:
+        return list(words)
+    stems: list[str] = Stemmer.Stemmer(_SNOWBALL[code], 0).stemWords(list(words))
+    return stems
 
 
 def stemmer_version() -> str:

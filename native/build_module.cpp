@@ -1,0 +1,222 @@
+// The Python face of text and build. Strings are gathered with the GIL, the rest runs without it.
+#include "build_module.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "build.hpp"
+#include "build_threads.hpp"
+
+namespace py = pybind11;
+
+namespace pincite {
+namespace {
+
+template <typename T>
+py::array_t<T> array_of(std::vector<T>&& values) {
+    auto* held = new std::vector<T>(std::move(values));
+    const py::capsule owner(held, [](void* data) { delete static_cast<std::vector<T>*>(data); });
+    return py::array_t<T>(static_cast<py::ssize_t>(held->size()), held->data(), owner);
+}
+
+std::string_view bytes_in(const py::handle& encoded) {
+    return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+}
+
+// UTF-8, a lone surrogate like any other character.
+py::bytes encoded(const py::handle& text) {
+    PyObject* made = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
+    if (!made) throw py::error_already_set();
+    return py::reinterpret_steal<py::bytes>(made);
+}
+
+py::str decoded(std::string_view text) {
+    PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()),
+                                          "surrogatepass");
+    if (!made) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(made);
+}
+
+// Texts as bytes that stay in place while this lives.
+class Gathered {
+public:
+    Gathered(const py::sequence& texts, const std::string& languages) {
+        // A tuple of our own, so that no other thread can drop a string while it is read.
+        held_ = py::tuple(texts);
+        if (languages.size() != held_.size() && languages.size() != 1) {
+            throw std::invalid_argument("one language is needed, or one for each text");
+        }
+        texts_.reserve(held_.size());
+        for (std::size_t i = 0; i < held_.size(); ++i) {
+            add(held_[i], static_cast<std::uint8_t>(languages[languages.size() == 1 ? 0 : i]));
+        }
+    }
+
+    const std::vector<Text>& texts() const { return texts_; }
+
+private:
+    void add(const py::handle& text, std::uint8_t language) {
+        if (!PyUnicode_Check(text.ptr())) throw std::invalid_argument("a text is not a string");
+        if (PyUnicode_IS_COMPACT_ASCII(text.ptr())) {
+            texts_.push_back({reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text.ptr())),
+                              static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())), true,
+                              language});
+            return;
+        }
+        encoded_.push_back(encoded(text));
+        const std::string_view bytes = bytes_in(encoded_.back());
+        texts_.push_back({bytes.data(), bytes.size(), false, language});
+    }
+
+    py::tuple held_;
+    std::vector<py::bytes> encoded_;
+    std::vector<Text> texts_;
+};
+
+using Scans = std::vector<Scan>;
+
+// What Python holds between scanning and inverting.
+struct PyScan {
+    Scans scans;
+};
+
+// Splits the texts among threads, about equally by size.
+Scans scan(Lexicon& lexicon, const py::sequence& texts, const std::string& languages,
+           std::size_t threads, std::size_t known_languages) {
+    for (const char code : languages) {
+        if (static_cast<std::uint8_t>(code) >= known_languages) {
+            throw std::invalid_argument("a language is not in the lexicon");
+        }
+    }
+    const Gathered gathered(texts, languages);
+    const std::vector<Text>& all = gathered.texts();
+    py::gil_scoped_release released;
+    std::size_t total = 0;
+    for (const Text& text : all) total += text.size;
+    std::vector<std::size_t> bounds{0};
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < all.size() && bounds.size() < threads; ++i) {
+        sum += all[i].size;
+        if (sum * threads >= total * bounds.size()) bounds.push_back(i + 1);
+    }
+    if (bounds.back() < all.size() || bounds.size() == 1) bounds.push_back(all.size());
+    Scans scans(bounds.size() - 1);
+    in_threads(scans.size(), [&](std::size_t p) {
+        scans[p] = lexicon.scan(all.data() + bounds[p], bounds[p + 1] - bounds[p]);
+    });
+    for (Scan& found : scans) lexicon.absorb(found);
+    return scans;
+}
+
+template <typename View>
+py::list texts_of(const std::vector<std::uint32_t>& numbers, const View& view) {
+    py::list result(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) result[i] = decoded(view(numbers[i]));
+    return result;
+}
+
+void set_stems(Lexicon& lexicon, std::size_t language, const py::list& stems) {
+    const auto& numbers = lexicon.unstemmed().at(language);
+    if (stems.size() != numbers.size()) throw std::invalid_argument("one stem is needed a word");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        lexicon.set_stem(numbers[i], bytes_in(encoded(stems[i])));
+    }
+}
+
+// `chunks` hold (term, part, stop) triples for each waiting chunk.
+void set_chunks(Lexicon& lexicon, std::size_t language, const py::list& chunks) {
+    const auto& numbers = lexicon.unread().at(language);
+    if (chunks.size() != numbers.size()) throw std::invalid_argument("each chunk needs its terms");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        std::vector<Piece> pieces;
+        for (const py::handle& entry : py::cast<py::list>(chunks[i])) {
+            const auto triple = py::cast<py::tuple>(entry);
+            pieces.push_back({lexicon.term_number(bytes_in(encoded(triple[0]))),
+                              py::cast<bool>(triple[1]), py::cast<bool>(triple[2])});
+        }
+        lexicon.set_chunk(numbers[i], pieces);
+    }
+}
+
+py::tuple inverted(Lexicon& lexicon, Scans& scans) {
+    Inverted found;
+    {
+        py::gil_scoped_release released;
+        lexicon.settle();
+        found = invert(lexicon, scans);
+    }
+    const bool large = !found.large_tfs.empty();
+    return py::make_tuple(array_of(std::move(found.vocabulary)),
+                          array_of(std::move(found.vocabulary_offsets)),
+                          array_of(std::move(found.postings_offsets)),
+                          array_of(std::move(found.rows)),
+                          large ? py::object(array_of(std::move(found.large_tfs)))
+                                : py::object(array_of(std::move(found.small_tfs))),
+                          array_of(std::move(found.lengths)));
+}
+
+// The lexicon with what Python must not get wrong: languages that exist, one call at a time.
+struct PyLexicon {
+    Lexicon lexicon;
+    std::size_t languages = 1;
+
+    PyLexicon(const std::vector<std::string>& stops, std::size_t shortest, const py::bytes& marks)
+        : lexicon(stops, shortest, std::string(bytes_in(marks))) {}
+
+    std::size_t add_language(bool stemmed) {
+        if (languages == 256) throw std::invalid_argument("a lexicon holds 255 languages");
+        lexicon.add_language(stemmed);
+        return languages++;
+    }
+};
+
+}  // namespace
+
+void bind_build(py::module_& module) {
+    py::class_<PyScan>(module, "TextScan");
+    py::class_<PyLexicon>(module, "Lexicon")
+        .def(py::init<const std::vector<std::string>&, std::size_t, const py::bytes&>(),
+             py::arg("stops"), py::arg("shortest"), py::arg("marks"))
+        .def("add_language", &PyLexicon::add_language, py::arg("stemmed"))
+        .def("scan",
+             [](PyLexicon& self, const py::sequence& texts, const py::bytes& languages,
+                std::size_t threads) {
+                 return PyScan{scan(self.lexicon, texts, std::string(bytes_in(languages)),
+                                    std::max<std::size_t>(threads, 1), self.languages)};
+             },
+             py::arg("texts"), py::arg("languages"), py::arg("threads"))
+        .def("unstemmed",
+             [](const PyLexicon& self, std::size_t language) {
+                 return texts_of(self.lexicon.unstemmed().at(language),
+                                 [&](std::uint32_t n) { return self.lexicon.word(n); });
+             },
+             py::arg("language"))
+        .def("unread",
+             [](const PyLexicon& self, std::size_t language) {
+                 return texts_of(self.lexicon.unread().at(language),
+                                 [&](std::uint32_t n) { return self.lexicon.raw(n); });
+             },
+             py::arg("language"))
+        .def("set_stems",
+             [](PyLexicon& self, std::size_t language, const py::list& stems) {
+                 set_stems(self.lexicon, language, stems);
+             },
+             py::arg("language"), py::arg("stems"))
+        .def("set_chunks",
+             [](PyLexicon& self, std::size_t language, const py::list& chunks) {
+                 set_chunks(self.lexicon, language, chunks);
+             },
+             py::arg("language"), py::arg("chunks"))
+        .def("inverted",
+             [](PyLexicon& self, PyScan& found) { return inverted(self.lexicon, found.scans); },
+             py::arg("scan"))
+        .def_property_readonly("bytes", [](const PyLexicon& self) { return self.lexicon.bytes(); });
+}
+
+}  // namespace pincite

@@ -1,0 +1,544 @@
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+namespace pincite {
+namespace {
+
+constexpr std::size_t kLongest = 256;  // bytes of a word that make its term
+
+enum : std::uint8_t { kInside = 1, kUpper = 2, kLower = 4, kDigit = 8, kJoin = 16, kSpace = 32 };
+
+constexpr std::array<std::uint8_t, 256> make_classes() {
+    std::array<std::uint8_t, 256> classes{};
+    for (int c = 'a'; c <= 'z'; ++c) classes[c] = kInside | kLower;
+    for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kInside | kUpper;
+    for (int c = '0'; c <= '9'; ++c) classes[c] = kInside | kDigit;
+    classes['_'] = kInside;
+    for (const char c : {'-', '.', '@', '&'}) classes[static_cast<int>(c)] = kJoin;
+    for (int c = 9; c <= 13; ++c) classes[c] = kSpace;
+    for (int c = 28; c <= 32; ++c) classes[c] = kSpace;
+    return classes;
+}
+constexpr auto kClasses = make_classes();
+
+bool is(char c, std::uint8_t what) { return kClasses[static_cast<std::uint8_t>(c)] & what; }
+
+bool inside_at(std::string_view text, std::size_t at) {
+    return at < text.size() && is(text[at], kInside);
+}
+
+// Eight bytes at `data`, zeros behind `size`.
+std::uint64_t load(const char* data, std::size_t size) {
+    std::uint64_t block = 0;
+    std::memcpy(&block, data, size < 8 ? size : 8);
+    return block;
+}
+
+constexpr std::uint64_t kOnes = 0x0101010101010101u;
+constexpr std::uint64_t kTops = 0x8080808080808080u;
+
+// The high bit of each byte in [first, last]; every byte must be below 0x80.
+constexpr std::uint64_t between(std::uint64_t block, char first, char last) {
+    return (block + kOnes * (0x80u - first)) & ~(block + kOnes * (0x7Fu - last)) & kTops;
+}
+
+std::uint64_t mix(std::uint64_t value) {
+    value ^= value >> 32;
+    value *= 0xD6E8FEB86659FD93u;
+    value ^= value >> 32;
+    return value;
+}
+
+// Of the process, so that nobody can write texts whose words collide. Numbers do not depend on it.
+std::uint64_t seed() {
+    static const std::uint64_t value = (std::uint64_t{std::random_device{}()} << 32) |
+                                       std::random_device{}();
+    return value;
+}
+
+Tag tag_of(Kind kind, std::uint8_t language) {
+    return static_cast<Tag>(kind) << 24 | static_cast<Tag>(language) << 16;
+}
+
+Kind kind_of(Tag tag) { return static_cast<Kind>(tag >> 24); }
+std::uint8_t language_of(Tag tag) { return static_cast<std::uint8_t>(tag >> 16); }
+
+Tag sized(Tag tag, std::size_t size) {
+    return tag | static_cast<Tag>(std::min<std::size_t>(size, 0xFFFF));
+}
+
+std::string lowered(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) {
+        if (is(c, kUpper)) c = static_cast<char>(c | 0x20);
+    }
+    return result;
+}
+
+// The bytes of white space at `data`, as str.split() has it; 0 when there is none.
+std::size_t space_size(const unsigned char* data, std::size_t size) {
+    if (data[0] < 0x80) return kClasses[data[0]] & kSpace ? 1 : 0;
+    if (size >= 2 && data[0] == 0xC2) return data[1] == 0x85 || data[1] == 0xA0 ? 2 : 0;
+    if (size < 3) return 0;
+    const std::uint32_t code = (data[0] & 0x0Fu) << 12 | (data[1] & 0x3Fu) << 6 | (data[2] & 0x3Fu);
+    if ((data[0] & 0xF0) != 0xE0) return 0;
+    const bool space = code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
+                       code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+    return space ? 3 : 0;
+}
+
+// The character at `data` as a code point and its bytes; the bytes are UTF-8 from Python.
+std::pair<std::uint32_t, std::size_t> character(const unsigned char* data) {
+    if (data[0] < 0x80) return {data[0], 1};
+    if (data[0] < 0xE0) return {(data[0] & 0x1Fu) << 6 | (data[1] & 0x3Fu), 2};
+    if (data[0] < 0xF0) {
+        return {(data[0] & 0x0Fu) << 12 | (data[1] & 0x3Fu) << 6 | (data[2] & 0x3Fu), 3};
+    }
+    return {0x10000, 4};
+}
+
+// Reads texts into a scan, looking words up in batches so that memory is fetched ahead.
+class Reader {
+public:
+    Reader(const Strings& known, const std::string& marks, Scan& scan)
+        : known_(known), marks_(marks), scan_(scan) {}
+
+    void text(const Text& text) {
+        language_ = text.language;
+        if (text.ascii) {
+            ascii(text.data, text.data + text.size);
+        } else {
+            chunks(text.data, text.data + text.size);
+        }
+        flush();
+        scan_.ends.push_back(scan_.words.size());
+    }
+
+private:
+    static constexpr std::size_t kBatch = 48;
+
+    void chunks(const char* data, const char* end) {
+        const char* at = data;
+        while (const char* high = next_high(at, end)) {
+            const std::size_t space = space_size(bytes(high), end - high);
+            const char* begin = high;
+            while (!space && begin > at && !is(begin[-1], kSpace)) --begin;
+            ascii(at, begin);
+            at = space ? high + space : chunk_end(high, end);
+            if (!space) chunk({begin, static_cast<std::size_t>(at - begin)});
+        }
+        ascii(at, end);
+    }
+
+    static const unsigned char* bytes(const char* data) {
+        return reinterpret_cast<const unsigned char*>(data);
+    }
+
+    // The first byte that is not ASCII; null when there is none.
+    static const char* next_high(const char* at, const char* end) {
+        while (end - at >= 8 && !(load(at, 8) & kTops)) at += 8;
+        while (at < end && *bytes(at) < 0x80) ++at;
+        return at < end ? at : nullptr;
+    }
+
+    static const char* chunk_end(const char* at, const char* end) {
+        while (at < end && !space_size(bytes(at), end - at)) ++at;
+        return at;
+    }
+
+    void chunk(std::string_view text) {
+        if (simplified(text)) {
+            flush();  // words point into the buffer
+            ascii(simple_.data(), simple_.data() + simple_.size());
+            flush();
+        } else {
+            add(Strings::key(text, tag_of(Kind::kChunk, language_)));
+        }
+    }
+
+    // The chunk in ASCII, when all its other characters mean as much.
+    bool simplified(std::string_view text) {
+        simple_.clear();
+        for (std::size_t i = 0; i < text.size();) {
+            const auto [code, size] = character(bytes(text.data()) + i);
+            const char mark = code < 0x80 ? static_cast<char>(code)
+                                          : code < marks_.size() ? marks_[code] : 0;
+            if (!mark && code) return false;
+            simple_.push_back(mark);
+            i += size;
+        }
+        return true;
+    }
+
+    void ascii(const char* at, const char* end) {
+        while (at < end) {
+            if (!is(*at, kInside)) {
+                ++at;
+            } else if (*at == '_') {
+                at = item(at, end);
+            } else {
+                at = word(at, end);
+            }
+        }
+    }
+
+    // A run of letters and digits; in lower case when it has no humps and nothing joins it.
+    const char* word(const char* begin, const char* end) {
+        char* lower = buffer_.data() + batch_ * kLongest;
+        std::uint64_t block, lower_block, upper_rest = 0, small = 0, digits = 0;
+        const char* at = begin;
+        std::size_t here;
+        do {
+            if (at - begin + 8 > static_cast<std::ptrdiff_t>(kLongest)) return item(begin, end);
+            block = load(at, end - at);
+            const std::uint64_t letters = between(block | kOnes * 0x20, 'a', 'z');
+            const std::uint64_t numbers = between(block, '0', '9');
+            const std::uint64_t outside = ~(letters | numbers) & kTops;
+            here = outside ? static_cast<std::size_t>(__builtin_ctzll(outside)) / 8 : 8;
+            const std::uint64_t valid = here == 8 ? ~std::uint64_t{0}
+                                                  : (std::uint64_t{1} << (8 * here)) - 1;
+            const std::uint64_t capitals = between(block, 'A', 'Z') & valid;
+            upper_rest |= at == begin ? capitals & ~std::uint64_t{0xFF} : capitals;
+            small |= letters & ~capitals & valid;
+            digits |= numbers & valid;
+            lower_block = (block | (capitals >> 2)) & valid;
+            std::memcpy(lower + (at - begin), &lower_block, 8);
+            at += here;
+        } while (here == 8);
+        if (at < end && joined(at, end)) return item(begin, end);
+        if (upper_rest && (small || digits)) {
+            add(Strings::key({begin, static_cast<std::size_t>(at - begin)},
+                             tag_of(Kind::kItem, language_)));
+            return at;
+        }
+        const auto size = static_cast<std::uint32_t>(at - begin);
+        const Tag tag = tag_of(Kind::kWord, language_);
+        if (size <= 8) {
+            std::memcpy(&lower_block, lower, 8);
+            add(Strings::short_key(lower_block, lower, size, tag));
+        } else {
+            add(Strings::key({lower, size}, tag));
+        }
+        return at;
+    }
+
+    static bool joined(const char* at, const char* end) {
+        const std::string_view rest(at, end - at);
+        if (*at == '_') return true;
+        if (is(*at, kJoin)) return inside_at(rest, 1);
+        return (*at == '\'' || *at == '+' || *at == '#') && tail_size(rest) > 0;
+    }
+
+    // A core with its tail, as written.
+    const char* item(const char* begin, const char* end) {
+        const char* at = begin;
+        while (at < end && (is(*at, kInside) || (is(*at, kJoin) && at + 1 < end &&
+                                                 is(at[1], kInside)))) {
+            ++at;
+        }
+        at += tail_size({at, static_cast<std::size_t>(end - at)});
+        add(Strings::key({begin, static_cast<std::size_t>(at - begin)},
+                         tag_of(Kind::kItem, language_)));
+        return at;
+    }
+
+    void add(const Strings::Key& key) {
+        if (known_.size()) {
+            known_.prefetch(key);
+        } else {
+            scan_.found.prefetch(key);
+        }
+        keys_[batch_++] = key;
+        if (batch_ == kBatch) flush();
+    }
+
+    void flush() {
+        for (std::size_t i = 0; i < batch_; ++i) {
+            std::uint32_t number = known_.size() ? known_.find(keys_[i]) : Strings::kNone;
+            if (number == Strings::kNone) number = scan_.known + scan_.found.add(keys_[i]);
+            scan_.words.push_back(number);
+        }
+        batch_ = 0;
+    }
+
+    const Strings& known_;
+    const std::string& marks_;
+    Scan& scan_;
+    std::uint8_t language_ = 0;
+    std::size_t batch_ = 0;
+    std::array<Strings::Key, kBatch> keys_;
+    std::array<char, kBatch * kLongest> buffer_;
+    std::string simple_;
+};
+
+}  // namespace
+
+std::size_t tail_size(std::string_view text) {
+    std::size_t size = 0;
+    if (text.substr(0, 2) == "++") {
+        size = 2;
+    } else if (!text.empty() && text[0] == '#') {
+        size = 1;
+    } else if (text.size() >= 2 && text[0] == '\'') {
+        const std::string_view two = text.substr(1, 2);
+        static constexpr std::string_view kPairs[] = {"ll", "LL", "re", "RE", "ve", "VE"};
+        if (std::string_view("sStTdDmM").find(text[1]) != std::string_view::npos) {
+            size = 2;
+        } else if (std::find(std::begin(kPairs), std::end(kPairs), two) != std::end(kPairs)) {
+            size = 3;
+        }
+    }
+    return inside_at(text, size) ? 0 : size;
+}
+
+Strings::Strings() : slots_(1024, Slot{0, 0, kNone}), mask_(1023) {}
+
+Strings::Key Strings::short_key(std::uint64_t code, const char* data, std::uint32_t size, Tag tag) {
+    tag = sized(tag, size);
+    return {code, mix(code ^ mix(tag ^ seed())), data, size, tag};
+}
+
+Strings::Key Strings::key(std::string_view text, Tag tag) {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    if (size <= 8) return short_key(load(text.data(), size), text.data(), size, tag);
+    std::uint64_t code = seed() ^ size;
+    for (std::size_t at = 0; at < size; at += 8) {
+        code = mix(code ^ load(text.data() + at, size - at)) + 0x9E3779B97F4A7C15u;
+    }
+    tag = sized(tag, size);
+    return {code, mix(code ^ tag), text.data(), size, tag};
+}
+
+bool Strings::same(const Slot& slot, const Key& key) const {
+    if (slot.code != key.code || slot.tag != key.tag) return false;
+    if (key.size <= 8) return true;
+    const Entry& entry = entries_[slot.number];
+    return entry.size == key.size &&
+           std::memcmp(text_.data() + entry.at, key.data, key.size) == 0;
+}
+
+std::size_t Strings::place(const Key& key) const {
+    std::size_t at = key.hash & mask_;
+    while (slots_[at].number != kNone && !same(slots_[at], key)) at = (at + 1) & mask_;
+    return at;
+}
+
+std::uint32_t Strings::find(const Key& key) const { return slots_[place(key)].number; }
+
+std::uint32_t Strings::add(const Key& key) {
+    std::size_t at = place(key);
+    if (slots_[at].number != kNone) return slots_[at].number;
+    if (entries_.size() * 2 >= slots_.size()) {
+        grow();
+        at = place(key);
+    }
+    const auto number = static_cast<std::uint32_t>(entries_.size());
+    entries_.push_back({text_.size(), key.size, key.tag});
+    text_.insert(text_.end(), key.data, key.data + key.size);
+    slots_[at] = {key.code, key.tag, number};
+    return number;
+}
+
+void Strings::grow() {
+    std::vector<Slot> old(slots_.size() * 4, Slot{0, 0, kNone});
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    for (const Slot& slot : old) {
+        if (slot.number == kNone) continue;
+        const std::uint64_t hash = (slot.tag & 0xFFFF) <= 8 ? mix(slot.code ^ mix(slot.tag ^ seed()))
+                                                            : mix(slot.code ^ slot.tag);
+        std::size_t at = hash & mask_;
+        while (slots_[at].number != kNone) at = (at + 1) & mask_;
+        slots_[at] = slot;
+    }
+}
+
+Lexicon::Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks)
+    : stops_(stops.begin(), stops.end()), shortest_(shortest), marks_(std::move(marks)) {
+    add_language(false);  // number 0: what is never stemmed
+}
+
+std::uint8_t Lexicon::add_language(bool stemmed) {
+    stemmed_.push_back(stemmed);
+    unstemmed_.emplace_back();
+    unread_.emplace_back();
+    return static_cast<std::uint8_t>(stemmed_.size() - 1);
+}
+
+Scan Lexicon::scan(const Text* texts, std::size_t count) const {
+    Scan scan;
+    scan.known = static_cast<std::uint32_t>(raws_.size());
+    scan.ends.reserve(count);
+    Reader reader(raws_, marks_, scan);
+    for (std::size_t i = 0; i < count; ++i) reader.text(texts[i]);
+    return scan;
+}
+
+void Lexicon::absorb(Scan& scan) {
+    const auto found = static_cast<std::uint32_t>(scan.found.size());
+    bool moved = false;
+    scan.global.reserve(found);
+    for (std::uint32_t local = 0; local < found; ++local) {
+        const auto before = raws_.size();
+        const std::uint32_t raw =
+            raws_.add(Strings::key(scan.found.text(local), scan.found.tag(local) & ~0xFFFFu));
+        moved |= raw != scan.known + local;
+        scan.global.push_back(raw);
+        if (raws_.size() > before) take_apart(raw);
+    }
+    if (moved) {
+        for (std::uint32_t& word : scan.words) {
+            if (word >= scan.known) word = scan.global[word - scan.known];
+        }
+    }
+    scan.found = Strings();
+}
+
+void Lexicon::take_apart(std::uint32_t raw) {
+    direct_.push_back(0);
+    const Tag tag = raws_.tag(raw);
+    const std::uint8_t language = language_of(tag);
+    if (kind_of(tag) == Kind::kChunk) {
+        unread_[language].push_back(raw);
+        return;
+    }
+    const std::string text(raws_.text(raw));
+    if (kind_of(tag) == Kind::kWord) {
+        word_piece(waiting_pieces_, text, language, false);
+    } else {
+        std::size_t core = 0;
+        while (core < text.size() && (is(text[core], kInside) ||
+                                      (is(text[core], kJoin) && inside_at(text, core + 1)))) {
+            ++core;
+        }
+        item(waiting_pieces_, std::string_view(text).substr(0, core),
+             std::string_view(text).substr(core), language);
+    }
+    waiting_.emplace_back(raw, waiting_pieces_.size());
+}
+
+void Lexicon::item(std::vector<Piece>& out, std::string_view core, std::string_view tail,
+                   std::uint8_t language) {
+    if (core.find_first_not_of('_') == std::string_view::npos) return;
+    const bool compound = std::any_of(core.begin(), core.end(), [](char c) {
+        return !is(c, kUpper | kLower | kDigit);
+    });
+    const std::string whole = std::string(core) + std::string(tail);
+    if (!tail.empty() && tail[0] != '\'') {
+        word_piece(out, whole, 0, false);
+        parts(out, core, language, true);
+    } else if (!tail.empty() && !compound && lowered(tail) != "'s") {
+        word_piece(out, whole, language, false);
+    } else {
+        parts(out, core, language, false);
+    }
+}
+
+void Lexicon::parts(std::vector<Piece>& out, std::string_view core, std::uint8_t language,
+                    bool part) {
+    const bool compound = std::any_of(core.begin(), core.end(), [](char c) {
+        return !is(c, kUpper | kLower | kDigit);
+    });
+    if (!compound) {
+        plain(out, core, language, part);
+        return;
+    }
+    word_piece(out, core, 0, part);
+    const char* const marks = core.find_first_of(".@&") != std::string_view::npos ? ".@&" : "-_";
+    std::size_t at = 0;
+    while ((at = core.find_first_not_of(marks, at)) != std::string_view::npos) {
+        const std::size_t end = std::min(core.find_first_of(marks, at), core.size());
+        const std::string_view piece = core.substr(at, end - at);
+        const bool word = piece.find_first_not_of('_') != std::string_view::npos;
+        if (word && (piece.size() > 1 || is(piece[0], kDigit))) parts(out, piece, language, true);
+        at = end;
+    }
+}
+
+void Lexicon::plain(std::vector<Piece>& out, std::string_view word, std::uint8_t language,
+                    bool part) {
+    word_piece(out, word, language, part);
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+        bool hump = i == word.size() && begin > 0;
+        if (i < word.size() && is(word[i], kUpper)) {
+            const bool rises = is(word[i - 1], kLower | kDigit);
+            const bool falls = is(word[i - 1], kUpper) && i + 2 < word.size() &&
+                               is(word[i + 1], kLower) && is(word[i + 2], kLower);
+            hump = rises || falls;
+        }
+        if (hump) {
+            word_piece(out, word.substr(begin, i - begin), language, true);
+            begin = i;
+        }
+    }
+}
+
+void Lexicon::word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
+                         bool part) {
+    const std::string lower = lowered(text);
+    const std::string_view head = std::string_view(lower).substr(0, kLongest);
+    if (!stemmed_[language]) language = 0;
+    const auto before = words_.size();
+    const std::uint32_t word = words_.add(Strings::key(head, tag_of(Kind::kWord, language)));
+    if (words_.size() > before) {
+        word_terms_.push_back(Strings::kNone);
+        if (stemmed_[language]) {
+            unstemmed_[language].push_back(word);
+        } else {
+            word_terms_[word] = term_number(head);
+        }
+    }
+    out.push_back({word, part, is_stop(lower)});
+}
+
+bool Lexicon::is_stop(std::string_view text) const {
+    return !stops_.empty() && stops_.count(std::string(text)) > 0;
+}
+
+std::uint32_t Lexicon::term_number(std::string_view term) { return terms_.add(Strings::key(term, 0)); }
+
+void Lexicon::set_stem(std::uint32_t word, std::string_view term) {
+    word_terms_[word] = term_number(term);
+}
+
+void Lexicon::set_chunk(std::uint32_t raw, const std::vector<Piece>& pieces) {
+    keep(raw, pieces.data(), pieces.data() + pieces.size());
+}
+
+void Lexicon::settle() {
+    std::size_t begin = 0;
+    for (Piece& piece : waiting_pieces_) piece.term = word_terms_[piece.term];
+    for (const auto& [raw, end] : waiting_) {
+        keep(raw, waiting_pieces_.data() + begin, waiting_pieces_.data() + end);
+        begin = end;
+    }
+    waiting_pieces_.clear();
+    waiting_.clear();
+    for (auto& numbers : unstemmed_) numbers.clear();
+    for (auto& numbers : unread_) numbers.clear();
+}
+
+void Lexicon::keep(std::uint32_t raw, const Piece* begin, const Piece* end) {
+    const std::size_t start = pieces_.size();
+    for (const Piece* piece = begin; piece < end; ++piece) {
+        const std::string_view term = terms_.text(piece->term);
+        const auto characters = static_cast<std::size_t>(std::count_if(
+            term.begin(), term.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+        if (characters >= shortest_) pieces_.push_back(*piece);
+    }
+    const std::size_t count = pieces_.size() - start;
+    if (count == 1 && !pieces_[start].part) {
+        direct_[raw] = pieces_[start].term | (pieces_[start].stop ? kStop : 0);
+        pieces_.resize(start);
+    } else {
+        direct_[raw] = kSeveral | static_cast<std::uint32_t>(ranges_.size());
+        ranges_.emplace_back(start, count);
+    }
+}
+
+}  // namespace pincite

@@ -1,0 +1,172 @@
+// From text to raw words, and from raw words to terms: the native half of pincite.text.analysis.
+//
+// A raw word is what the analyser looks at on its own: an ASCII word in lower case, an ASCII word or
+// identifier as written (with its tail: ++, #, 's), or, where text is not ASCII, all that stands
+// between white space. Each distinct one is taken apart once; stems, and what is not ASCII, come
+// from Python, so that both paths give the same terms.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace pincite {
+
+// How a string is read: a byte of kind, a byte of language, the length up to 65,535. Strings of
+// another tag are other strings.
+using Tag = std::uint32_t;
+
+// Distinct (tag, string) pairs, numbered from 0 in the order of their first appearance.
+class Strings {
+public:
+    struct Key {
+        std::uint64_t code;  // the bytes of up to eight, else a hash
+        std::uint64_t hash;
+        const char* data;
+        std::uint32_t size;
+        Tag tag;
+    };
+
+    static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+    Strings();
+    static Key key(std::string_view text, Tag tag);
+    static Key short_key(std::uint64_t code, const char* data, std::uint32_t size, Tag tag);
+
+    std::uint32_t find(const Key& key) const;
+    std::uint32_t add(const Key& key);  // also when it is there
+    void prefetch(const Key& key) const { __builtin_prefetch(&slots_[key.hash & mask_]); }
+
+    std::size_t size() const { return entries_.size(); }
+    std::size_t bytes() const { return text_.size(); }
+    std::string_view text(std::uint32_t number) const {
+        return {text_.data() + entries_[number].at, entries_[number].size};
+    }
+    Tag tag(std::uint32_t number) const { return entries_[number].tag; }
+
+private:
+    struct Slot {
+        std::uint64_t code;
+        Tag tag;
+        std::uint32_t number;
+    };
+    struct Entry {
+        std::size_t at;
+        std::uint32_t size;
+        Tag tag;
+    };
+    bool same(const Slot& slot, const Key& key) const;
+    std::size_t place(const Key& key) const;
+    void grow();
+
+    std::vector<Slot> slots_;
+    std::size_t mask_;
+    std::vector<Entry> entries_;
+    std::vector<char> text_;
+};
+
+enum class Kind : std::uint8_t { kWord, kItem, kChunk };
+
+// One text to be read: UTF-8 with any surrogate encoded like another character.
+struct Text {
+    const char* data;
+    std::size_t size;
+    bool ascii;
+    std::uint8_t language;
+};
+
+// The raw words of texts in order, by number. Until the lexicon absorbs the scan, numbers from
+// `known` on are local: they count what the lexicon did not have when the scan began.
+struct Scan {
+    std::vector<std::uint32_t> words;
+    std::vector<std::size_t> ends;  // of each text, in words
+    Strings found;
+    std::uint32_t known = 0;
+    std::vector<std::uint32_t> global;  // the lexicon's number of each local one
+
+};
+
+// One term of a raw word.
+struct Piece {
+    std::uint32_t term;
+    bool part;  // of an identifier: does not count in the length
+    bool stop;
+};
+
+class Lexicon {
+public:
+    // `stops` are lower-case words; terms of fewer characters than `shortest` are left out.
+    // `marks` has for each code point the ASCII character that means as much to the analyser, or 0.
+    Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks);
+
+    // A number for a language; words of a stemmed one get their terms through `set_stem`.
+    std::uint8_t add_language(bool stemmed);
+
+    // Reads texts without changing the lexicon, so that several threads may.
+    Scan scan(const Text* texts, std::size_t count) const;
+
+    // Takes up what a scan found, and takes apart what can be without Python.
+    void absorb(Scan& scan);
+
+    // Words to be stemmed and chunks to be analysed, by language, since the last `settle`.
+    const std::vector<std::vector<std::uint32_t>>& unstemmed() const { return unstemmed_; }
+    const std::vector<std::vector<std::uint32_t>>& unread() const { return unread_; }
+    std::string_view word(std::uint32_t number) const { return words_.text(number); }
+    std::string_view raw(std::uint32_t number) const { return raws_.text(number); }
+    void set_stem(std::uint32_t word, std::string_view term);
+    void set_chunk(std::uint32_t raw, const std::vector<Piece>& pieces);
+    std::uint32_t term_number(std::string_view term);
+    void settle();
+
+    const Strings& terms() const { return terms_; }
+    std::size_t bytes() const { return raws_.bytes() + words_.bytes() + terms_.bytes(); }
+
+    // What a raw word is: its only term, when that is no part of an identifier; else see `several`.
+    static constexpr std::uint32_t kSeveral = 1u << 31;
+    static constexpr std::uint32_t kStop = 1u << 30;
+    std::uint32_t direct(std::uint32_t raw) const { return direct_[raw]; }
+    struct Range {
+        const Piece* first;
+        const Piece* last;
+        const Piece* begin() const { return first; }
+        const Piece* end() const { return last; }
+    };
+    Range several(std::uint32_t direct) const {
+        const auto [start, count] = ranges_[direct & ~kSeveral];
+        return {pieces_.data() + start, pieces_.data() + start + count};
+    }
+
+private:
+    void take_apart(std::uint32_t raw);
+    void word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
+                    bool part);
+    void plain(std::vector<Piece>& out, std::string_view word, std::uint8_t language, bool part);
+    void parts(std::vector<Piece>& out, std::string_view core, std::uint8_t language, bool part);
+    void item(std::vector<Piece>& out, std::string_view core, std::string_view tail,
+              std::uint8_t language);
+    void keep(std::uint32_t raw, const Piece* begin, const Piece* end);
+    bool is_stop(std::string_view text) const;
+
+    std::unordered_set<std::string> stops_;
+    std::size_t shortest_;
+    std::string marks_;
+    std::vector<bool> stemmed_;
+    Strings raws_, words_, terms_;
+    std::vector<std::uint32_t> word_terms_;
+    std::vector<std::uint32_t> direct_;
+    std::vector<std::pair<std::size_t, std::size_t>> ranges_;
+    std::vector<Piece> pieces_;
+    std::vector<std::vector<std::uint32_t>> unstemmed_, unread_;
+    // Raw words taken apart but without terms yet: their pieces name words, not terms.
+    std::vector<Piece> waiting_pieces_;
+    std::vector<std::pair<std::uint32_t, std::size_t>> waiting_;  // raw, end of its pieces
+};
+
+// The tail of an item: how many bytes of `text` (which begins behind the core) belong to it.
+std::size_t tail_size(std::string_view text);
+
+}  // namespace pincite

@@ -1,0 +1,162 @@
+"""Analysing many texts at once in native code, with the same terms as ``Analyzer``.
+
+Native code splits the text and takes ASCII words and identifiers apart; each distinct word is
+stemmed once, here, and each distinct piece that is not ASCII is analysed once, by the analyser. A
+kernel remembers them from one call to the next.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pincite.text import unicode_table
+from pincite.text._ranges import pairs
+from pincite.text.analysis import Analyzer, Token
+from pincite.text.normalize import normalize_text
+from pincite.text.stemming import STEMMED_LANGUAGES, language_code
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Inverted", "TextKernel", "TextRules"]
+
+_MOST_BYTES: Final = 128 << 20
+"""Bytes of distinct words from which a kernel starts afresh."""
+
+_MOST_LANGUAGES: Final = 255
+_CODE_POINTS: Final = 0x10000
+_SPACE: Final = ord(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class TextRules:
+    """What is done with the analyser's tokens: ``stops`` (lower case, as written) are left out
+    unless a text has nothing else, and so are terms of fewer characters than ``shortest``.
+
+    ``language``, when it is not None, is that of every text.
+    """
+
+    analyzer: Analyzer
+    stops: frozenset[str] = frozenset()
+    shortest: int = 1
+    language: str | None = None
+
+
+class Inverted(NamedTuple):
+    """Postings by term: T terms in byte order, UTF-8, end to end in ``vocabulary``; the offsets of
+    terms and of their postings (T + 1); ascending ``rows`` and ``tfs``; each text's length."""
+
+    vocabulary: NDArray[np.uint8]
+    vocabulary_offsets: NDArray[np.uint64]
+    postings_offsets: NDArray[np.uint64]
+    rows: NDArray[np.uint32]
+    tfs: NDArray[Any]
+    lengths: NDArray[np.uint32]
+
+
+class TextKernel:
+    """Inverts texts under some rules. Safe to share; one thread at a time gets through."""
+
+    def __init__(self, module: ModuleType, rules: TextRules) -> None:
+        self._module = module
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._start_afresh()
+
+    def inverted(
+        self, texts: Sequence[str], languages: Sequence[str], *, threads: int = 1
+    ) -> Inverted:
+        """The postings of ``texts``, a row for each, analysed in ``languages`` (one for each)."""
+        with self._lock:
+            try:
+                return self._inverted(texts, languages, threads)
+            except BaseException:
+                self._start_afresh()  # words may be known by half
+                raise
+
+    def _inverted(self, texts: Sequence[str], languages: Sequence[str], threads: int) -> Inverted:
+        codes = self._numbers(languages)
+        scan = self._lexicon.scan(texts, codes, threads)
+        for code, number in self._languages.items():
+            self._resolve(code, number)
+        found = Inverted(*self._lexicon.inverted(scan))
+        if self._lexicon.bytes > _MOST_BYTES:
+            self._start_afresh()
+        return found
+
+    def _start_afresh(self) -> None:
+        self._lexicon = self._module.Lexicon(
+            [word.encode() for word in sorted(self._rules.stops)], self._rules.shortest, _marks()
+        )
+        self._languages: dict[str, int] = {}
+
+    def _numbers(self, languages: Sequence[str]) -> bytes:
+        fixed = self._rules.language
+        if fixed is not None:
+            return bytes([self._number(language_code(fixed))])
+        wanted = dict.fromkeys(languages)
+        if len(self._languages) + len(wanted) > _MOST_LANGUAGES:
+            self._start_afresh()
+        numbers = {language: self._number(language_code(language)) for language in wanted}
+        if len(numbers) == 1:
+            return bytes(numbers.values())
+        return bytes([numbers[language] for language in languages])
+
+    def _number(self, code: str) -> int:
+        known = self._languages.get(code)
+        if known is None:
+            known = self._lexicon.add_language(code in STEMMED_LANGUAGES)
+            self._languages[code] = known
+        return known
+
+    def _resolve(self, code: str, number: int) -> None:
+        words = self._lexicon.unstemmed(number)
+        if words:
+            self._lexicon.set_stems(number, self._rules.analyzer.ascii_terms(words, code))
+        chunks = self._lexicon.unread(number)
+        if chunks:
+            self._lexicon.set_chunks(number, [self._read(chunk, code) for chunk in chunks])
+
+    def _read(self, chunk: str, code: str) -> list[tuple[str, bool, bool]]:
+        if not self._rules.stops:
+            return _counted(*self._rules.analyzer.document_terms(chunk, code))
+        tokens = self._rules.analyzer.tokens(chunk, code)
+        return [(token.term, token.part, self._is_stop(chunk, token)) for token in tokens]
+
+    def _is_stop(self, chunk: str, token: Token) -> bool:
+        if not self._rules.stops:
+            return False
+        return chunk[token.start : token.end].lower().replace("’", "'") in self._rules.stops
+
+
+def _counted(frequencies: Mapping[str, int], length: int) -> list[tuple[str, bool, bool]]:
+    """Terms as often as they occur; which of them are parts is of no matter, only how many."""
+    terms = [term for term, times in frequencies.items() for _ in range(times)]
+    return [(term, place >= length, False) for place, term in enumerate(terms)]
+
+
+@functools.cache
+def _marks() -> bytes:
+    """For each code point below 65,536 the ASCII character that means as much to the analyser.
+
+    What is no part of a word and is not changed by normalising separates words, as a space does.
+    """
+    special = bytearray(_CODE_POINTS)
+    for name in ("LETTERS", "DIGITS", "MARKS", "BIGRAMS", "JOINING"):
+        for first, last in pairs(getattr(unicode_table, name)):
+            special[first : last + 1] = b"\1" * (min(last + 1, _CODE_POINTS) - first)
+    for character in "\u2010·":
+        special[ord(character)] = 1
+    table = bytearray(
+        0 if special[code] or normalize_text(chr(code)) != chr(code) else _SPACE
+        for code in range(_CODE_POINTS)
+    )
+    table[ord("’")] = ord("'")
+    return bytes(table)
