@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from pincite.chunking._breaks import (
@@ -60,6 +60,7 @@ class AdaptiveChunker:
     ``tokenizer`` is a ``tokenizers.Tokenizer`` (special tokens count, its truncation does not), a
     function from text to a count, or None for ``pincite.chunking.tokens.approximate_tokens``.
     Passages are also at most 16 characters per token of the limit long.
+    ``merge_peers=False`` gives every block a passage of its own, a heading with the one below it.
     ``fill_tables=True`` puts the ranges of tables into ``tables``. Their ids are the keys of the
     parser's ``tables`` where it names as many as there are, else ``table-<n>``, counted from 1.
 
@@ -72,6 +73,7 @@ class AdaptiveChunker:
         max_tokens: int = 450,
         tokenizer: TokenizerLike = None,
         *,
+        merge_peers: bool = True,
         fill_tables: bool = False,
     ) -> None:
         if not isinstance(max_tokens, int) or max_tokens < _LEAST_LIMIT:
@@ -79,6 +81,7 @@ class AdaptiveChunker:
                 f"max_tokens={max_tokens!r} must be a whole number of at least {_LEAST_LIMIT}."
             )
         self.max_tokens = max_tokens
+        self.merge_peers = merge_peers
         self.fill_tables = fill_tables
         self._counter = token_counter(tokenizer)
 
@@ -87,14 +90,14 @@ class AdaptiveChunker:
         """Name, version, parameters and tokenizer: equal ones cut equal text equally."""
         return (
             f"adaptive-{_VERSION}:max_tokens={self.max_tokens}:fill_tables={self.fill_tables}"
-            f":{self._counter.fingerprint}"
+            f"{'' if self.merge_peers else ':merge_peers=False'}:{self._counter.fingerprint}"
         )
 
     def chunk(self, result: MarkdownParseResult) -> list[ChunkResult]:
         """The passages of ``result.markdown`` in order; [] when it is blank."""
         text = result.markdown
         places, document = Places(result), outline(result)
-        cutter = _Cutter(text, document, self._counter, self.max_tokens)
+        cutter = _Cutter(text, document, self._counter, self.max_tokens, self.merge_peers)
         tables = [block for block in document.blocks if block.kind == "table"]
         spans = _TableSpans(text, tables if self.fill_tables else [], list(result.tables))
         return [
@@ -120,8 +123,11 @@ class _Cutter:
     """Cuts one document. Estimates come from one pass of the tokenizer over the whole text; each
     piece is then counted exactly, and shortened where the estimate was too low."""
 
-    def __init__(self, text: str, document: Outline, counter: TokenCounter, limit: int) -> None:
+    def __init__(
+        self, text: str, document: Outline, counter: TokenCounter, limit: int, merge: bool
+    ) -> None:
         self._text = text
+        self._merge = merge
         self._sections = document.sections
         self._blocks = document.blocks
         self._block_starts = [block.start for block in document.blocks]
@@ -132,12 +138,26 @@ class _Cutter:
 
     def pieces(self) -> Iterator[tuple[Section, _Piece]]:
         for section in self._sections:
-            stop = content_end(self._text, section.start, section.end)
-            start = content_start(self._text, section.start, stop, _INDENT)
-            while start is not None:
-                piece = self._piece(section.titles, start, stop)
-                yield section, piece
-                start = content_start(self._text, piece.end, stop, _INDENT)
+            for first, last in pairwise(self._bounds(section)):
+                stop = content_end(self._text, first, last)
+                start = content_start(self._text, first, stop, _INDENT)
+                while start is not None:
+                    piece = self._piece(section.titles, start, stop)
+                    yield section, piece
+                    start = content_start(self._text, piece.end, stop, _INDENT)
+
+    def _bounds(self, section: Section) -> list[int]:
+        """Where passages of a section must not reach across."""
+        if self._merge:
+            return [section.start, section.end]
+        first = max(1, bisect_right(self._block_starts, section.body))
+        last = bisect_left(self._block_starts, section.end)
+        inside = [
+            self._block_starts[at]
+            for at in range(first, last)
+            if self._blocks[at - 1].kind != "heading"
+        ]
+        return [section.start, *inside, section.end]
 
     def _piece(self, titles: tuple[str, ...], start: int, stop: int) -> _Piece:
         """The longest piece from ``start`` that fits, with what goes before it."""

@@ -232,8 +232,10 @@ def test_faults_say_what_to_do() -> None:
 
     assert lines == [
         "c.md: it fits no file; correct the name or remove it [no-file]",
-        "a.md | Results: no passage is below this heading; it is in another file;"
-        + " correct or remove it [no-heading]",
+        (
+            "a.md | Results: no passage is below this heading; it is in another file;"
+            " correct or remove it [no-heading]"
+        ),
     ]
 
 
