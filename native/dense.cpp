@@ -292,13 +292,21 @@ std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std
                                      std::size_t k) {
     std::vector<Top> tops(count);
     for (auto& top : tops) top.reset(k);
-    std::vector<float> wide(rows.dimension);
-    for (std::size_t row = 0; row < rows.count; ++row) {
-        widen(rows.row(row), rows.dimension, wide.data());
-        for (std::size_t query = 0; query < count; ++query) {
-            const float* values = queries + query * rows.dimension;
-            tops[query].offer(dot(wide.data(), values, rows.dimension),
-                              static_cast<std::uint32_t>(row));
+    constexpr std::size_t block = 16;  // rows that stay in the cache with eight queries
+    const std::size_t dimension = rows.dimension;
+    std::vector<float> wide(block * dimension);
+    for (std::size_t first = 0; first < rows.count; first += block) {
+        const std::size_t held = std::min(block, rows.count - first);
+        widen(rows.row(first), held * dimension, wide.data());
+        for (std::size_t query = 0; query < count; query += kTogether) {
+            const std::size_t together = std::min(kTogether, count - query);
+            for (std::size_t row = 0; row < held; ++row) {
+                float found[kTogether];
+                dots(wide.data() + row * dimension, queries + query * dimension, together,
+                     dimension, found);
+                const auto place = static_cast<std::uint32_t>(first + row);
+                for (std::size_t i = 0; i < together; ++i) tops[query + i].offer(found[i], place);
+            }
         }
     }
     std::vector<std::int64_t> result;

@@ -97,6 +97,25 @@ __attribute__((target("avx2,f16c,fma"))) Product product_avx2(const std::uint16_
     return {total(left), total(right)};
 }
 
+// The row stays in a register for all queries.
+__attribute__((target("avx512f"))) void dots_avx512(const float* row, const float* queries,
+                                                    std::size_t dimension, float* out) {
+    __m512 sums[kTogether];
+    for (auto& sum : sums) sum = _mm512_setzero_ps();
+    for (std::size_t i = 0; i < dimension; i += 16) {
+        const std::size_t left = dimension - i;
+        const auto mask = static_cast<__mmask16>(left < 16 ? (1U << left) - 1U : 0xFFFFU);
+        const __m512 values = _mm512_maskz_loadu_ps(mask, row + i);
+        for (std::size_t query = 0; query < kTogether; ++query) {
+            const float* other = queries + query * dimension + i;
+            sums[query] = _mm512_fmadd_ps(values, _mm512_maskz_loadu_ps(mask, other), sums[query]);
+        }
+    }
+    for (std::size_t query = 0; query < kTogether; ++query) {
+        out[query] = _mm512_reduce_add_ps(sums[query]);
+    }
+}
+
 #endif
 
 using ProductKernel = Product (*)(const std::uint16_t*, const float*, std::size_t);
@@ -109,6 +128,22 @@ ProductKernel best_product() {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return product_avx2;
 #endif
     return product_portable;
+}
+
+void dots_portable(const float* row, const float* queries, std::size_t dimension, float* out) {
+    for (std::size_t query = 0; query < kTogether; ++query) {
+        out[query] = dot(row, queries + query * dimension, dimension);
+    }
+}
+
+using DotsKernel = void (*)(const float*, const float*, std::size_t, float*);
+
+DotsKernel best_dots() {
+#ifdef PINCITE_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f")) return dots_avx512;
+#endif
+    return dots_portable;
 }
 
 }  // namespace
@@ -145,6 +180,15 @@ PINCITE_CLONES float dot(const float* a, const float* b, std::size_t dimension) 
     }
     for (std::size_t i = whole; i < dimension; ++i) sums[i - whole] += a[i] * b[i];
     return total(sums);
+}
+
+void dots(const float* row, const float* queries, std::size_t count, std::size_t dimension,
+          float* out) {
+    static const DotsKernel kernel = best_dots();
+    if (count == kTogether) return kernel(row, queries, dimension, out);
+    for (std::size_t query = 0; query < count; ++query) {
+        out[query] = dot(row, queries + query * dimension, dimension);
+    }
 }
 
 bool finite(const std::uint16_t* row, std::size_t dimension, float squared) {

@@ -35,6 +35,11 @@ Product product(const std::uint16_t* row, const float* query, std::size_t dimens
 
 float dot(const float* a, const float* b, std::size_t dimension);
 
+// Products of one row with up to kTogether queries, which stand one after the other.
+constexpr std::size_t kTogether = 8;
+void dots(const float* row, const float* queries, std::size_t count, std::size_t dimension,
+          float* out);
+
 // `widened` makes inf and nan finite numbers from 65,536 up, so only long rows need a look.
 bool finite(const std::uint16_t* row, std::size_t dimension, float squared);
 

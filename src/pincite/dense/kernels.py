@@ -26,13 +26,14 @@ class Wanted(NamedTuple):
     """What one query asks of every segment.
 
     Products count as clipped to [-limit, limit]. ``floor`` is what other segments promise already:
-    a product that the k-th best of all is not below.
+    a product that the k-th best of all is not below. ``length`` is the query's.
     """
 
     query: NDArray[np.float32]
     k: int
     limit: float
     floor: float = -math.inf
+    length: float = 1.0
 
     def above(self, scores: NDArray[np.float32], unit: float = 1.0) -> Wanted:
         """The same for the next segment, given the exact scores found here, in units of ``unit``

@@ -13,19 +13,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.kernels import BLOCK_ROWS, Wanted, exact_rows
+from pincite.dense.kernels import BLOCK_ROWS, Found, Mask, Wanted, exact_rows
+from pincite.dense.vectors import Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.ranking import Ranked, RowId, at_least_kth, ranked
 
-__all__ = ["Mask", "normalize_rows", "prepare_query", "search_vectors"]
+__all__ = ["Mask", "Part", "normalize_rows", "prepare_query", "search_vectors"]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
-Mask = NDArray[np.bool_]
+Part = NDArray[np.float16] | Vectors
 
 
 def search_vectors(
-    parts: Sequence[NDArray[np.float16]],
+    parts: Sequence[Part],
     live: Sequence[Mask | None],
     allow: Sequence[Mask | None],
     query: Sequence[float] | NDArray[np.floating],
@@ -36,10 +37,11 @@ def search_vectors(
 ) -> list[Ranked]:
     """The ``k`` best (part, row, score), best first, ties in the order of ``row_id``.
 
-    ``parts`` are (rows, dimension) matrices. With ``normalized`` their rows are of unit length (or
-    zero), the query is brought to unit length, and the score is the cosine, in [-1, 1]; without,
-    it is the raw dot product. ``live`` and ``allow`` hold a mask per part, or None for all rows;
-    only rows in both are scored.
+    ``parts`` are (rows, dimension) matrices, or ``Vectors`` of segments, which may have codes:
+    then the search looks where calibration found nearly all of the best. With ``normalized`` rows
+    are of unit length (or zero), the query is brought to unit length, and the score is the cosine,
+    in [-1, 1]; without, it is the raw dot product. ``live`` and ``allow`` hold a mask per part, or
+    None for all rows; only rows in both are scored.
 
     Raises ``InvalidQueryError`` for k below 1 and for a query that is not finite, of another
     dimension, or all zero (it has no direction: every row would tie), ``InvalidArgument`` for
@@ -50,11 +52,14 @@ def search_vectors(
     vector = prepare_query(query, normalized=normalized)
     _check_parts(parts, live, allow, len(vector))
     scan, unit = (vector, 1.0) if normalized else _scaled(vector)
-    wanted = Wanted(scan, k, limit=1.0 if normalized else math.inf)
+    length = 1.0 if normalized else float(np.linalg.norm(scan))
+    wanted = Wanted(scan, k, limit=1.0 if normalized else math.inf, length=length)
     best = []
+    top = 1.0 if normalized else _FLOAT32_MAX
     for number, part in enumerate(parts):
-        found = exact_rows(part, live[number], allow[number], wanted)
-        scores = _rescored(part, found.rows, vector, limit=1.0 if normalized else _FLOAT32_MAX)
+        found = _candidates(part, live[number], allow[number], wanted)
+        rows = _at(part, found.rows)
+        scores = _rescored(rows, vector, limit=top)
         kept = at_least_kth(scores, k)
         best.append((number, found.rows[kept], scores[kept]))
         if number + 1 < len(parts):
@@ -92,12 +97,18 @@ def prepare_query(
     return normalize_rows(wide[None, :])[0] if normalized else wide.astype(np.float32)
 
 
+def _candidates(part: Part, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
+    if isinstance(part, Vectors):
+        return part.candidates(live, allow, wanted)
+    return exact_rows(part, live, allow, wanted)
+
+
+def _at(part: Part, rows: NDArray[np.integer]) -> NDArray[np.float16]:
+    return part.at(rows) if isinstance(part, Vectors) else part[rows]
+
+
 def _rescored(
-    part: NDArray[np.float16],
-    rows: NDArray[np.intp],
-    query: NDArray[np.float32],
-    *,
-    limit: float,
+    rows: NDArray[np.float16], query: NDArray[np.float32], *, limit: float
 ) -> NDArray[np.float32]:
     """Scores (len(rows),) in float64, rounded to float32. Each product is exact in float64.
 
@@ -106,7 +117,7 @@ def _rescored(
     wide = query.astype(np.float64)
     scores = np.zeros(len(rows), dtype=np.float64)
     for block in _blocks(len(rows)):
-        scores[block] = (part[rows[block]].astype(np.float64) * wide).sum(axis=1)
+        scores[block] = (rows[block].astype(np.float64) * wide).sum(axis=1)
     return np.clip(scores, -limit, limit).astype(np.float32)
 
 
@@ -123,13 +134,13 @@ def _blocks(count: int) -> Iterator[slice]:
 
 
 def _check_parts(
-    parts: Sequence[NDArray[np.float16]],
+    parts: Sequence[Part],
     live: Sequence[Mask | None],
     allow: Sequence[Mask | None],
     dimension: int,
 ) -> None:
     for part in parts:
-        if part.ndim != 2 or part.dtype != np.float16:
+        if not isinstance(part, Vectors) and (part.ndim != 2 or part.dtype != np.float16):
             raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
         if part.shape[1] != dimension:
             raise InvalidQueryError(

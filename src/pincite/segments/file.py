@@ -179,6 +179,11 @@ class SegmentFile:
         return self._data.nbytes
 
     @property
+    def contents(self) -> memoryview:
+        """The whole container, not verified: to be written elsewhere as it is."""
+        return self._data
+
+    @property
     def checksum(self) -> int:
         """The CRC-32 of header, directory and block checksums: it tells two segments apart."""
         return self.checksum_in(self._data)

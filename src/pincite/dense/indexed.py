@@ -1,0 +1,97 @@
+"""A segment of a dense index: vectors with their codes, and the ids of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.dense.codes import encode_vectors
+from pincite.dense.kernels import Mask
+from pincite.dense.vectors import Vectors
+from pincite.errors import StoreCorrupt
+from pincite.segments.file import SegmentFile, write_segment
+from pincite.segments.ids import IdTable, build_ids, merge_ids
+
+__all__ = ["Segment", "build_segment", "index_corrupt", "merge_segments"]
+
+_KIND: Final = "dense-segment"
+_VERSION: Final = 1
+
+
+class Segment:
+    """Rows that never change. ``number`` grows with the age; ``file`` is where a folder has them,
+    "" while it does not. Safe to share between threads."""
+
+    def __init__(self, number: int, source: SegmentFile, file: str = "") -> None:
+        """Raises ``StoreCorrupt`` when the source is no segment of a dense index."""
+        if source.kind != _KIND:
+            raise index_corrupt(source.name, f"it is a {source.kind}")
+        if source.version > _VERSION:
+            raise StoreCorrupt(
+                f"Segment {source.name} has version {source.version}; open it with a newer Pincite."
+            )
+        self.number = number
+        self.file = file
+        self.source = source
+        try:
+            rows, dimension = int(source.meta["rows"]), int(source.meta["dimension"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise index_corrupt(source.name, f"its size cannot be read ({error})") from error
+        self.vectors = Vectors(source, rows, dimension)
+
+    @classmethod
+    def open(cls, number: int, folder: Path, file: str) -> Segment:
+        """Map a segment's file; ``StoreNotFound`` when it is gone."""
+        return cls(number, SegmentFile.open(folder / file, name=file), file)
+
+    @property
+    def rows(self) -> int:
+        return len(self.vectors)
+
+    @cached_property
+    def ids(self) -> IdTable:
+        """The ids; raises ``StoreCorrupt`` when they do not fit the rows."""
+        table = IdTable(self.source)
+        if len(table) != self.rows:
+            raise index_corrupt(self.source.name, "its ids and its vectors differ in rows")
+        return table
+
+
+def build_segment(number: int, ids: Sequence[str], vectors: NDArray[np.float16]) -> Segment:
+    """A segment in memory with a row for each id."""
+    return _segment(number, build_ids(ids), vectors)
+
+
+def merge_segments(
+    number: int, segments: Sequence[Segment], live: Sequence[Mask | None]
+) -> Segment:
+    """The live rows of some segments as one, in memory."""
+    keep = [
+        np.ones(segment.rows, dtype=np.bool_) if mask is None else mask
+        for segment, mask in zip(segments, live, strict=True)
+    ]
+    parts = [s.vectors.whole()[mask] for s, mask in zip(segments, keep, strict=True)]
+    ids = merge_ids([segment.ids for segment in segments], keep)
+    return _segment(number, ids, np.concatenate(parts))
+
+
+def index_corrupt(name: str, what: str) -> StoreCorrupt:
+    """The error of an index that is damaged."""
+    return StoreCorrupt(
+        f"Dense index {name} is damaged: {what}. Restore a backup, or build the index anew."
+    )
+
+
+def _segment(
+    number: int, ids: Mapping[str, NDArray[Any] | bytes], vectors: NDArray[np.float16]
+) -> Segment:
+    coded = encode_vectors(vectors)
+    arrays = {"vectors": vectors, **coded.arrays, **ids}
+    meta = {"rows": len(vectors), "dimension": vectors.shape[1], **coded.meta}
+    data = write_segment(_KIND, _VERSION, arrays, meta)
+    return Segment(number, SegmentFile.open(data, name="in memory"))

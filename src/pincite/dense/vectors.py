@@ -1,0 +1,135 @@
+"""The vectors of one segment: scored exactly, or by their codes first."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.dense.codes import stored_rule
+from pincite.dense.effort import Rule
+from pincite.dense.kernels import Found, Mask, Wanted, checked, exact_rows
+from pincite.errors import StoreCorrupt
+from pincite.segments.file import SegmentFile
+from pincite.segments.kernels import native
+
+__all__ = ["Vectors"]
+
+_BLOCK: Final = 65536
+_REMEMBERED: Final = 8
+
+
+class Vectors:
+    """The ``vectors`` of a segment, with their codes if it has any.
+
+    With the extension a block of a mapped array is verified when a search first touches it; the
+    pure path verifies and scores all. Safe to share between threads.
+    """
+
+    def __init__(self, file: SegmentFile, rows: int, dimension: int) -> None:
+        """Raises ``StoreCorrupt`` when the arrays contradict each other."""
+        self._file = file
+        self.shape = rows, dimension
+        self._mapped: NDArray[np.float16] = _mapped(file, "vectors", "<f2")
+        if self._mapped.size != rows * dimension or not dimension:
+            raise _corrupt(file, f"its vectors are not {rows} of {dimension} dimensions")
+        self._mapped = self._mapped.reshape(self.shape)
+        found = stored_rule(file.meta, rows, file.name)
+        self._rule: Rule | None = None if found is None else found[0]
+        self._exact: Any = None
+        self._codes: Any = None
+        self._counts: list[tuple[Mask, int]] = []
+        module = native()
+        if module is not None and sys.byteorder == "little":
+            self._open(module, 0.0 if found is None else found[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def codes_nbytes(self) -> int:
+        """Bytes of the codes and what is read with them."""
+        names = [n for n in self._file.names if n == "codes" or n.startswith("code_")]
+        return sum(self._file.unverified(name)[0].nbytes for name in names)
+
+    @property
+    def lists(self) -> int:
+        """How many lists there are; 0 without codes."""
+        return self._rule.lists if self._rule is not None and self._codes is not None else 0
+
+    def whole(self) -> NDArray[np.float16]:
+        """Every vector, verified."""
+        vectors: NDArray[np.float16] = self._file.array("vectors").reshape(self.shape)
+        return vectors
+
+    def at(self, rows: NDArray[np.integer]) -> NDArray[np.float16]:
+        """The vectors of rows that ``candidates`` returned."""
+        found: NDArray[np.float16] = self._mapped[rows]
+        return found
+
+    def candidates(self, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
+        """Rows in both masks among which the k best are; by codes, nearly all of them."""
+        if self._exact is None or native() is None:
+            return exact_rows(self.whole(), live, allow, wanted)
+        kept = min(self._count(live), self._count(allow))
+        effort = self._rule.effort(wanted.k, kept) if self._rule and self._codes else None
+        masks = live, allow
+        query, k, limit, floor, length = wanted
+        if effort is None or self._rule is None:
+            return checked(self._exact.exact(query, k, *masks, limit, floor))
+        margin = self._rule.margin * length
+        return checked(self._codes.search(query, k, *effort, margin, *masks, limit, floor))
+
+    def _count(self, mask: Mask | None) -> int:
+        """How many rows a mask keeps, remembered: searches come with the same few masks."""
+        if mask is None:
+            return len(self)
+        for known, count in self._counts:
+            if known is mask:
+                return count
+        count = int(np.count_nonzero(mask))
+        self._counts = [(mask, count), *self._counts[: _REMEMBERED - 1]]
+        return count
+
+    def _open(self, module: Any, scale: float) -> None:
+        bits = self._mapped.view(np.uint16)
+        self._exact = module.DenseVectors(bits, self._guard("vectors"))
+        if not scale:
+            return
+        factors, order, starts, centroids = (
+            self._file.array(f"code_{name}") for name in ("factors", "order", "starts", "centroids")
+        )
+        try:
+            self._codes = module.DenseCodes(
+                self._exact,
+                _mapped(self._file, "codes", "u1"),
+                self._guard("codes"),
+                factors.view(np.uint16),
+                order,
+                starts,
+                centroids.view(np.uint16),
+                scale,
+            )
+        except (TypeError, ValueError) as error:
+            raise _corrupt(self._file, f"its codes do not fit ({error})") from error
+
+    def _guard(self, name: str) -> tuple[memoryview, bytearray]:
+        data, crcs = self._file.unverified(name)
+        return crcs, bytearray(-(-data.nbytes // _BLOCK))
+
+
+def _mapped(file: SegmentFile, name: str, dtype: str) -> NDArray[Any]:
+    """An array, flat, not verified."""
+    data, _ = file.unverified(name)
+    try:
+        return np.frombuffer(data, dtype=dtype)
+    except ValueError as error:
+        raise _corrupt(file, f"array {name!r} is cut short") from error
+
+
+def _corrupt(file: SegmentFile, what: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"Segment {file.name} is damaged: {what}. Run doctor with repair, or restore a backup."
+    )
