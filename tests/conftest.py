@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,7 +38,7 @@ _SCHEMAS = count()
 
 
 @contextmanager
-def embedded_postgres() -> Iterator[str]:
+def embedded_postgres() -> Iterator[Any]:
     """A new server; its folder has a short path, because a socket's may not be long."""
     folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
     os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # the import below warns without it
@@ -45,9 +46,18 @@ def embedded_postgres() -> Iterator[str]:
 
     try:
         with get_server(f"{folder}/d", cleanup_mode="stop") as server:
-            yield server.get_uri()
+            yield server
+            stop_postgres(server)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def stop_postgres(server: Any) -> None:
+    """Stop at once, as a machine that crashes does; ``ensure_postgres_running`` starts it again."""
+    from embedded_postgres._commands import pg_ctl
+
+    stop = ["-w", "-m", "immediate", "stop"]
+    pg_ctl(stop, pgdata=server.pgdata, user=server.system_user, timeout=20)
 
 
 @pytest.fixture(scope="session")
@@ -57,15 +67,15 @@ def postgres_uri() -> Iterator[str]:
     if given:
         yield given
         return
-    with embedded_postgres() as uri:
-        _relax(uri)
-        yield uri
+    with embedded_postgres() as server:
+        _relax(server.get_uri())
+        yield server.get_uri()
 
 
 @pytest.fixture(scope="session")
 def new_postgres():
-    """A context manager that starts one more server, for tests that stop it."""
-    return embedded_postgres
+    """A context manager that starts one more server, and a function that stops it."""
+    return embedded_postgres, stop_postgres
 
 
 @pytest.fixture

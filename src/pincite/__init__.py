@@ -138,6 +138,15 @@ if TYPE_CHECKING:
         Target,
         VectorStore,
     )
+    from pincite.stores.postgres.layout import (
+        PgTable,
+    )
+    from pincite.stores.postgres.reader import (
+        PgVectorStore,
+    )
+    from pincite.stores.postgres.sink import (
+        PgSink,
+    )
     from pincite.stores.retrying import (
         Retrying,
     )
@@ -210,6 +219,9 @@ __all__ = [
     "ParseError",
     "PdfProcessor",
     "PdfiumBackend",
+    "PgSink",
+    "PgTable",
+    "PgVectorStore",
     "PinciteError",
     "Progress",
     "PyMuPDFBackend",
@@ -350,6 +362,9 @@ _MODULES = {
         "Target",
         "VectorStore",
     ),
+    "pincite.stores.postgres.layout": ("PgTable",),
+    "pincite.stores.postgres.reader": ("PgVectorStore",),
+    "pincite.stores.postgres.sink": ("PgSink",),
     "pincite.stores.retrying": ("Retrying",),
     "pincite.stores.uri": ("open_store",),
     "pincite.testing": (

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     )
     from pincite.model.fields import Field, FieldSpec
     from pincite.model.filters import Filter
-    from pincite.model.hits import Chunk, Hit
+    from pincite.model.hits import Chunk, Explanation, Hit
     from pincite.stores.ports import ManagedSink, Target, VectorStore
 
     class AsyncReader(VectorStore, Protocol):
-        """A search port whose ``hybrid`` takes an offset, and that lists its chunks."""
+        """A search port whose ``hybrid`` takes an offset, and that explains and lists chunks."""
 
         async def hybrid(
             self,
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
             alpha: float | None = None,
             offset: int = 0,
         ) -> Sequence[Hit]: ...
+
+        async def explain(
+            self, target: Target, *, query: str, chunks: Sequence[Chunk]
+        ) -> Sequence[Explanation]: ...
 
         async def all_chunks(self) -> Sequence[Chunk]: ...
 
@@ -241,6 +245,11 @@ class BlockingReader:
     def fields(self, target: Target) -> FieldSpec:
         """The stored fields of ``target``."""
         return self._loop.call(partial(self.async_reader.fields, target))
+
+    def explain(self, target: Target, *, query: str, chunks: Sequence[Chunk]) -> list[Explanation]:
+        """How each chunk's keyword score comes about."""
+        work = partial(self.async_reader.explain, target, query=query, chunks=chunks)
+        return list(self._loop.call(work))
 
     def all_chunks(self) -> Iterable[Chunk]:
         """Every chunk of the reader's collections."""

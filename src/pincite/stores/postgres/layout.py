@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, LiteralString
 
 from psycopg import sql
@@ -50,7 +51,21 @@ class Layout:
     def sql(self, template: LiteralString, **parts: Any) -> sql.Composed:
         """A statement: ``{chunks}`` and the other tables, ``{v}`` the schema of pgvector's types,
         ``{schema}``, and the ``parts`` given."""
-        tables = {name: self.table(name) for name in TABLES}
-        return sql.SQL(template).format(
-            **tables, v=sql.Identifier(self.vectors), schema=sql.Identifier(self.schema), **parts
-        )
+        return sql.SQL(template).format(**_names(self), **parts)
+
+    def fixed(self, template: LiteralString) -> bytes:
+        """``sql`` without parts, made once."""
+        return _fixed(self, template)
+
+
+@lru_cache(maxsize=64)
+def _names(layout: Layout) -> dict[str, sql.SQL]:
+    """The names as they are written, so that they are quoted once."""
+    tables = {name: layout.table(name) for name in TABLES}
+    names = {**tables, "v": sql.Identifier(layout.vectors), "schema": sql.Identifier(layout.schema)}
+    return {name: sql.SQL(quoted.as_string()) for name, quoted in names.items()}
+
+
+@lru_cache(maxsize=1024)
+def _fixed(layout: Layout, template: LiteralString) -> bytes:
+    return layout.sql(template).as_bytes()

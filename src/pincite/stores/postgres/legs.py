@@ -7,7 +7,6 @@ exactly again. A filter is part of the candidates' own query on both, never appl
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
@@ -15,13 +14,14 @@ from typing import Any, Final, LiteralString
 from psycopg import AsyncConnection, sql
 
 from pincite.bm25.formulas import Bm25Parameters
+from pincite.bm25.search import Group, in_order
 from pincite.dense.search import prepare_query
 from pincite.stores.postgres.filters import FilterSql
 from pincite.stores.postgres.layout import Layout
 from pincite.stores.postgres.packing import pack_term
 from pincite.stores.postgres.record import Record, Totals
 
-__all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "keyword", "vector"]
+__all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "found_sql", "keyword", "vector"]
 
 INDEXABLE: Final = 4_000
 """Dimensions up to which pgvector can index half-precision vectors."""
@@ -61,16 +61,16 @@ class Leg:
 
 # The rows that reach the k-th score, ties and all, are few; only those are put in order.
 _BEST: Final[LiteralString] = """
-SELECT c.id, s.key, s.score FROM scored s JOIN {chunks} c ON c.key = s.key
+SELECT c.id, s.key, s.score::float8 FROM scored s
+CROSS JOIN LATERAL (SELECT id FROM {chunks} WHERE key = s.key OFFSET 0) c
 WHERE s.score >= coalesce(
     (SELECT score FROM scored ORDER BY score DESC OFFSET %(limit)s - 1 LIMIT 1), '-infinity')
 ORDER BY s.score DESC, c.id LIMIT %(limit)s"""
 
-# OFFSET 0 keeps each term a search of its own in the index of the postings.
+# OFFSET 0 keeps each term a search of its own in the index of the postings, as it keeps each row a
+# look-up by its key above: how many there are is nothing that the planner could know.
 _KEYWORD: Final[LiteralString] = """
-WITH wanted AS MATERIALIZED (SELECT * FROM unnest(%(groups)s::int[], %(terms)s::text[]) w(g, term)),
-found AS MATERIALIZED (
-    {found}),
+WITH {found},
 weights AS MATERIALIZED (
     SELECT g, (%(counts)s::int[])[g + 1] * ln(
         1 + (%(rows)s::float8 - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
@@ -80,6 +80,10 @@ summed AS (
         (1 - %(b)s::float8 + %(b)s::float8 * (f.length / %(average)s::float8))))) AS score
     FROM found f JOIN weights w USING (g) GROUP BY f.chunk),
 scored AS MATERIALIZED (SELECT s.key, s.score::float4 AS score FROM summed s {kept})"""
+
+_WANTED: Final[LiteralString] = """
+wanted AS MATERIALIZED (SELECT * FROM unnest(%(groups)s::int[], %(terms)s::text[]) w(g, term)),
+found AS MATERIALIZED ({postings_of})"""
 
 _EACH: Final[LiteralString] = """SELECT w.g, p.chunk, p.tf::float8, p.length::float8
     FROM wanted w CROSS JOIN LATERAL (
@@ -97,49 +101,59 @@ _KEPT: Final[LiteralString] = (
 )
 
 
-async def keyword(leg: Leg, groups: Sequence[tuple[str, ...]], limit: int) -> list[Scored]:
+async def keyword(leg: Leg, groups: Sequence[Group], limit: int) -> list[Scored]:
     """The chunks with a term of the query, by BM25; the formulas are those of ``bm25.formulas``.
 
     A group of synonyms is one term, and counts as often as it is given.
     """
-    counted = Counter(tuple(sorted(set(group))) for group in groups if group)
-    ordered = sorted(counted.items())
-    numbers = [number for number, (group, _) in enumerate(ordered) for _ in group]
-    if not numbers:
+    ordered = in_order(groups)
+    if not ordered:
         return []
-    single = len(numbers) == len(ordered)
+    found, wanted = found_sql(leg.layout, [group for group, _ in ordered])
     kept = leg.layout.sql(_KEPT, condition=leg.where.condition)
     query = leg.layout.sql(
         _KEYWORD,
-        found=leg.layout.sql(_EACH if single else _SUMMED),
+        found=found,
         kept=kept if leg.where.restricts else sql.SQL(""),
-    ) + leg.layout.sql(_BEST)
+    )
     parameters = Bm25Parameters()
-    return [
-        (name, key, score)
-        for name, key, score in await leg.run(
-            query,
-            {
-                "groups": numbers,
-                "terms": [pack_term(term) for group, _ in ordered for term in group],
-                "counts": [count for _, count in ordered],
-                "rows": leg.totals.chunks,
-                "average": leg.totals.average,
-                "k1": parameters.k1,
-                "b": parameters.b,
-                "limit": limit,
-            },
-        )
-    ]
+    return await _best(
+        leg,
+        query,
+        {
+            **wanted,
+            "counts": [count for _, count in ordered],
+            "rows": leg.totals.chunks,
+            "average": leg.totals.average,
+            "k1": parameters.k1,
+            "b": parameters.b,
+            "limit": limit,
+        },
+    )
 
 
-_CANDIDATES: Final[LiteralString] = (
-    "SELECT c.key, c.embedding FROM {chunks} c WHERE c.collection = {collection} AND {condition}"
+def found_sql(layout: Layout, groups: Sequence[Group]) -> tuple[sql.Composed, dict[str, Any]]:
+    """The common table ``found``, (g, chunk, tf, length) for each group that a chunk holds a term
+    of, with its parameters; ``g`` is the group's place."""
+    numbers = [number for number, group in enumerate(groups) for _ in group]
+    terms = [pack_term(term) for group in groups for term in group]
+    single = len(numbers) == len(groups)
+    each = layout.sql(_EACH if single else _SUMMED)
+    return layout.sql(_WANTED, postings_of=each), {"groups": numbers, "terms": terms}
+
+
+_FROM_KEPT: Final[LiteralString] = (
+    " FROM {chunks} c WHERE c.collection = {collection} AND {condition}"
 )
 
-_SCORED: Final[LiteralString] = """
-WITH kept AS MATERIALIZED ({candidates}),
-scored AS MATERIALIZED (SELECT key, {score}::float4 AS score FROM kept)"""
+# Nothing here is in the order of a distance, so that no index on vectors can be chosen.
+_EXACT: Final[LiteralString] = """
+WITH scored AS MATERIALIZED (SELECT c.key, {score}::float4 AS score{kept})"""
+
+_NEAREST: Final[LiteralString] = """
+WITH near AS MATERIALIZED (
+    SELECT c.key, c.embedding{kept} ORDER BY {distance} LIMIT %(candidates)s),
+scored AS MATERIALIZED (SELECT c.key, {score}::float4 AS score FROM near c)"""
 
 _COUNT: Final[LiteralString] = (
     "SELECT count(*) FROM (SELECT FROM {chunks} c"
@@ -157,7 +171,7 @@ async def vector(leg: Leg, query: Sequence[float], limit: int, tuning: Tuning) -
         found = await _indexed(leg, given, limit)
         if len(found) == limit:
             return found
-    return await _scan(leg, sql.SQL(""), given)
+    return await _best(leg, leg.layout.sql(_EXACT, kept=_kept(leg), score=_score(leg)), given)
 
 
 async def _is_small(leg: Leg, most: int) -> bool:
@@ -179,25 +193,33 @@ async def _indexed(leg: Leg, given: dict[str, Any], limit: int) -> list[Scored]:
         " set_config('hnsw.iterative_scan', 'relaxed_order', true)",
         [str(count)],
     )
-    nearest = leg.layout.sql(
-        " ORDER BY {distance} LIMIT %(candidates)s",
+    query = leg.layout.sql(
+        _NEAREST,
+        kept=_kept(leg),
         distance=distance_sql(leg.layout, leg.record.dimension, sql.SQL("%(q)s")),
+        score=_score(leg),
     )
-    return await _scan(leg, nearest, {**given, "candidates": max(count, limit)})
+    return await _best(leg, query, {**given, "candidates": max(count, limit)})
 
 
-async def _scan(leg: Leg, tail: sql.Composable, given: dict[str, Any]) -> list[Scored]:
-    score: LiteralString = "-(embedding::{v}.vector OPERATOR({v}.<#>) %(q)s::{v}.vector)"
+def _kept(leg: Leg) -> sql.Composed:
+    return leg.layout.sql(
+        _FROM_KEPT, collection=sql.Literal(leg.record.key), condition=leg.where.condition
+    )
+
+
+def _score(leg: Leg) -> sql.Composed:
+    score: LiteralString = "-(c.embedding::{v}.vector OPERATOR({v}.<#>) %(q)s::{v}.vector)"
     if leg.record.normalized:
         # A unit row rounded to float16 can be a little longer than 1.
         score = "greatest(-1, least(1, " + score + "))"
-    candidates = leg.layout.sql(
-        _CANDIDATES, collection=sql.Literal(leg.record.key), condition=leg.where.condition
-    )
-    query = leg.layout.sql(
-        _SCORED, candidates=candidates + tail, score=leg.layout.sql("(" + score + ")")
-    ) + leg.layout.sql(_BEST)
-    return [(name, key, value) for name, key, value in await leg.run(query, given)]
+    return leg.layout.sql("(" + score + ")")
+
+
+async def _best(leg: Leg, scored: sql.Composed, given: dict[str, Any]) -> list[Scored]:
+    """The best of the rows that ``scored`` gives, ties by id."""
+    rows = await leg.run(scored + leg.layout.sql(_BEST), given)
+    return [(name, key, score) for name, key, score in rows]
 
 
 def distance_sql(layout: Layout, dimension: int | None, query: sql.Composable | None = None) -> Any:

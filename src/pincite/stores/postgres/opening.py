@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
@@ -44,31 +45,39 @@ class PgStore(PgSink):
         tuning: Tuning | None = None,
         max_size: int = 8,
     ) -> None:
-        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            conninfo,
-            open=False,
-            min_size=0,
-            max_size=max_size,
-            timeout=_CONNECT_SECONDS,
-            check=AsyncConnectionPool.check_connection,
-            name=f"pincite-{schema}",
-        )
-        self._make = partial(_OwnSessions, conninfo=conninfo, create=create)
-        super().__init__(pool, schema, embedder=embedder, tuning=tuning)
+        def make_pool() -> AsyncConnectionPool[Any]:
+            return AsyncConnectionPool(
+                conninfo,
+                open=False,
+                min_size=0,
+                max_size=max_size,
+                timeout=_CONNECT_SECONDS,
+                name=f"pincite-{schema}",
+            )
+
+        self._own = partial(_OwnSessions, make_pool=make_pool, conninfo=conninfo, create=create)
+        super().__init__(make_pool(), schema, embedder=embedder, tuning=tuning)
 
     def _make_sessions(self, pool: AsyncConnectionPool[Any], schema: str) -> Sessions:
-        return self._make(pool, schema)
+        return self._own(pool, schema)
 
     async def aclose(self) -> None:
-        """Close the pool."""
+        """Close the pool; the store can be used again afterwards."""
         await self._sessions.pool.close()
 
 
 class _OwnSessions(Sessions):
     def __init__(
-        self, pool: AsyncConnectionPool[Any], schema: str, *, conninfo: str, create: bool
+        self,
+        pool: AsyncConnectionPool[Any],
+        schema: str,
+        *,
+        make_pool: Callable[[], AsyncConnectionPool[Any]],
+        conninfo: str,
+        create: bool,
     ) -> None:
         super().__init__(pool, schema)
+        self._make_pool = make_pool
         self._conninfo = conninfo
         self._create = create
         self._opening = anyio.Lock()
@@ -90,17 +99,24 @@ class _OwnSessions(Sessions):
             await super().setup()
         self._ready = True
 
+    def _is_open(self) -> bool:
+        return not self.pool.closed
+
     async def _open(self) -> None:
         """Open the pool once. One connection is made by itself first, because a pool tells only
         that none came in time, not why."""
+        if self._is_open():
+            return
         async with self._opening:
-            if not self.pool.closed:
+            if self._is_open():
                 return
             with mapped():
                 connection = await AsyncConnection.connect(
                     self._conninfo, connect_timeout=_CONNECT_SECONDS
                 )
                 await connection.close()
+                # A pool that was closed cannot be opened again.
+                self.pool = self._make_pool()
                 await self.pool.open()
 
 

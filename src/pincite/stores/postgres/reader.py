@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from psycopg import AsyncConnection
@@ -12,11 +13,12 @@ from psycopg import AsyncConnection
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
 from pincite.model.filters import Filter, Nothing
-from pincite.model.hits import Chunk, Hit, Span
+from pincite.model.hits import Chunk, Explanation, Hit, Span
 from pincite.stores import checks, hybrid
 from pincite.stores.aliases import resolve_filter
 from pincite.stores.ordering import sort_by_field
 from pincite.stores.postgres import legs
+from pincite.stores.postgres.explaining import explain
 from pincite.stores.postgres.filters import FilterSql, order_sql
 from pincite.stores.postgres.legs import Leg, Scored, Tuning
 from pincite.stores.postgres.packing import pack, unpack
@@ -32,11 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PgVectorStore", "alias_filter"]
 
-_LOCAL_SETTINGS: Final = (
-    "SELECT set_config('jit', 'off', true),"
-    " set_config('plan_cache_mode', 'force_custom_plan', true)"
-)
-"""Statements are short, and which plan is right depends on the collection."""
+_OWN_PLANS: Final = "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
+"""Which plan is right depends on what a filter keeps."""
 
 _CHUNKS: Final[LiteralString] = " FROM {chunks} c JOIN {documents} d ON d.key = c.document "
 
@@ -51,7 +50,8 @@ class _View:
 
     async def leg(self, where: Filter | None) -> Leg:
         """A search with a checked, folded filter."""
-        await self.connection.execute(_LOCAL_SETTINGS)
+        if where is not None:
+            await self.connection.execute(_OWN_PLANS)
         totals = await read_totals(self.connection, self.layout, self.record)
         return Leg(self.connection, self.layout, self.record, totals, await self.filter(where))
 
@@ -64,10 +64,7 @@ class _View:
         """The chunks of the given keys, in that order."""
         if not keys:
             return []
-        query = self.layout.sql(
-            "SELECT c.key, {columns}" + _CHUNKS + "WHERE c.key = ANY(%s)", columns=CHUNK_COLUMNS
-        )
-        cursor = await self.connection.execute(query, [list(keys)])
+        cursor = await self.connection.execute(_by_key(self.layout), [list(keys)])
         found = {key: self.chunk(row) for key, *row in await cursor.fetchall()}
         if len(found) < len(set(keys)):
             raise StoreCorrupt(
@@ -79,6 +76,12 @@ class _View:
     def chunk(self, row: Sequence[Any]) -> Chunk:
         """A chunk from its columns."""
         return chunk_from_row(row, subject=self.record.subject, collection=self.record.name)
+
+
+@lru_cache(maxsize=64)
+def _by_key(layout: Layout) -> bytes:
+    template: LiteralString = "SELECT c.key, {columns}" + _CHUNKS + "WHERE c.key = ANY(%s)"
+    return layout.sql(template, columns=CHUNK_COLUMNS).as_bytes()
 
 
 async def alias_filter(
@@ -219,6 +222,14 @@ class PgVectorStore:
         async with self._view(target) as view:
             return view.record.spec
 
+    async def explain(
+        self, target: Target, *, query: str, chunks: Sequence[Chunk]
+    ) -> list[Explanation]:
+        """How each chunk's keyword score comes about; all zero for one that is gone."""
+        async with self._view(target) as view:
+            leg = await view.leg(None)
+            return await explain(leg, _groups(query, leg.totals), [chunk.id for chunk in chunks])
+
     async def all_chunks(self) -> list[Chunk]:
         """Every chunk of the reader's collections, in reading order."""
         return [
@@ -277,7 +288,12 @@ async def _fetch(
         condition=kept.condition,
         order=order or view.layout.sql("d.document, c.chunk_index"),
     )
-    parameters = {**kept.parameters, "c": view.record.key, "by": pack(order_by or ""), "limit": limit}
+    parameters = {
+        **kept.parameters,
+        "c": view.record.key,
+        "by": pack(order_by or ""),
+        "limit": limit,
+    }
     cursor = await view.connection.execute(query, parameters)
     return [view.chunk(row) for row in await cursor.fetchall()]
 
@@ -299,7 +315,7 @@ async def _fetch_by_text(
 def _groups(query: str, totals: Totals) -> tuple[tuple[str, ...], ...]:
     if not query.strip():
         return ()
-    return default_analyzer().query_groups(query, totals.languages)
+    return default_analyzer().query_groups(query, totals.languages, repeats=True)
 
 
 def _ordered(hit: Scored) -> tuple[str, str]:

@@ -21,6 +21,9 @@ _COLUMNS: Final[LiteralString] = (
     " WHERE owner = %s"
 )
 
+_LOCKED: Final[LiteralString] = _COLUMNS + " FOR UPDATE"
+
+# Compiling a plan would take longer than running it, so a search does without.
 # The distinct languages by their index, one step for each, however many documents there are.
 _TOTALS: Final[LiteralString] = """
 WITH RECURSIVE spoken AS (
@@ -29,9 +32,10 @@ WITH RECURSIVE spoken AS (
     SELECT (SELECT d.language FROM {documents} d
         WHERE d.collection = %(c)s AND d.language > s.language ORDER BY d.language LIMIT 1)
     FROM spoken s WHERE s.language IS NOT NULL)
-SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint, count(*),
+SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint,
     ARRAY(SELECT language FROM spoken WHERE language IS NOT NULL),
-    EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(%(index)s) AND indisvalid)
+    EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(%(index)s) AND indisvalid),
+    set_config('jit', 'off', true)
 FROM {totals} WHERE collection = %(c)s"""
 
 
@@ -63,12 +67,10 @@ class Record:
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What a search must know of a collection beside its record: chunks and their length in
-    terms, the number of rows that sum up to them, languages, and whether an index on the vectors
-    is ready."""
+    terms, languages, and whether an index on the vectors is ready."""
 
     chunks: int = 0
     tokens: int = 0
-    parts: int = 0
     languages: Sequence[str] = ()
     indexed: bool = False
 
@@ -88,7 +90,7 @@ async def read_record(
 ) -> Record:
     """The record of a collection, an empty one when it is not there; ``lock`` keeps others from
     changing it until the transaction ends."""
-    query = layout.sql(_COLUMNS) + layout.sql(" FOR UPDATE" if lock else "")
+    query = layout.fixed(_LOCKED if lock else _COLUMNS)
     cursor = await connection.execute(query, [owner_key(subject, collection)])
     row = await cursor.fetchone()
     if row is None:
@@ -112,10 +114,10 @@ async def read_totals(connection: AsyncConnection[Any], layout: Layout, record: 
     if record.key is None:
         return Totals()
     index = layout.table(index_name(record.key)).as_string(connection)
-    cursor = await connection.execute(layout.sql(_TOTALS), {"c": record.key, "index": index})
+    cursor = await connection.execute(layout.fixed(_TOTALS), {"c": record.key, "index": index})
     row = await cursor.fetchone()
     assert row is not None  # an aggregate always has a row
-    return Totals(*row)
+    return Totals(*row[:-1])
 
 
 async def read_aliases(

@@ -427,8 +427,9 @@ def _info(
 
 
 def _check_schema(schema: str) -> None:
-    usable = isinstance(schema, str) and schema.strip() and "\0" not in schema
+    usable = isinstance(schema, str) and schema.strip() and not {"\0", "%"} & set(schema)
     if not usable or len(schema.encode("utf-8", "replace")) > 63:
         raise InvalidArgument(
-            f"schema is {schema!r}; pass the name of a schema, of at most 63 bytes."
+            f"schema is {schema!r}; pass the name of a schema, of at most 63 bytes and"
+            " without NUL and %."
         )

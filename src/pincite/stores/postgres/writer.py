@@ -80,7 +80,8 @@ class Write:
         self, template: LiteralString, parameters: Any = None, **parts: Any
     ) -> list[tuple[Any, ...]]:
         """Execute a statement; its rows, none where it returns none."""
-        cursor = await self.connection.execute(self.layout.sql(template, **parts), parameters)
+        query = self.layout.sql(template, **parts) if parts else self.layout.fixed(template)
+        cursor = await self.connection.execute(query, parameters)
         return await cursor.fetchall() if cursor.description else []
 
     async def commit(self, ready: Sequence[tuple[Prepared, Terms]]) -> int:
