@@ -154,9 +154,16 @@ def _slides(metadata: Mapping[str, Any]) -> int:
 
 
 def _metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
-    authors = metadata.get("authors") or []
     found = {
-        "title": str(metadata.get("title") or ""),
-        "author": ", ".join(map(str, authors)) if isinstance(authors, list) else str(authors),
+        "title": _joined(metadata.get("title")),
+        "author": _joined(metadata.get("authors")),
+        "subject": _joined(metadata.get("subject")),
+        "keywords": _joined(metadata.get("keywords")),
     }
+    if metadata.get("format_type") == "jats":  # elsewhere it is the day of the file
+        found["date"] = _joined(metadata.get("created_at"))
     return {key: value.strip() for key, value in found.items() if value.strip()}
+
+
+def _joined(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")

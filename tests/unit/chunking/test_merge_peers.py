@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -74,4 +75,4 @@ def test_nothing_is_lost_and_offsets_hold(limit: int, blocks: list[str], crlf: b
 
     assert all(text[c.start_char : c.end_char] == c.content for c in chunks)
     assert re.sub(r"\s", "", "".join(c.content for c in chunks)) == re.sub(r"\s", "", text)
-    assert all(a.end_char <= b.start_char for a, b in zip(chunks, chunks[1:], strict=False))
+    assert all(a.end_char <= b.start_char for a, b in pairwise(chunks))

@@ -24,7 +24,9 @@ _MAX_ANNOTATIONS = 2_000  # of a page
 _FIXED_PITCH = 1  # the flag of a font descriptor
 _FREE_TEXT = 3  # the annotation that is text on the page
 _UNKNOWN_SIZE = 8.0  # points: small, so that the text cannot pass for a heading
-_PLACEHOLDERS = frozenset({"", "untitled", "(anonymous)", "anonymous", "(unspecified)"})
+_PLACEHOLDERS = frozenset(
+    {"", "untitled", "(anonymous)", "anonymous", "(unspecified)", "unspecified"}
+)
 _THIN = 2.5  # points: a filled rectangle not wider than this is a line
 
 PDFIUM_LOCK: Final = threading.RLock()
@@ -61,7 +63,9 @@ def _opened(pypdfium2: Any, data: bytes, filename: str, password: str | None) ->
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             hint = "another password is needed" if password else "give its password"
-            raise ParseError(f"{filename} is encrypted; {hint} (password= or --password).") from error
+            raise ParseError(
+                f"{filename} is encrypted; {hint} (password= or --password)."
+            ) from error
         raise ParseError(
             f"{filename} is not a readable PDF ({error}); open it in a viewer and save it again."
         ) from error
@@ -116,7 +120,7 @@ def _readable(read: Callable[[], str | None]) -> str:
 def _metadata(document: Any) -> dict[str, str]:
     kept = {
         key: _readable(partial(document.get_metadata_value, key.capitalize()))
-        for key in ("title", "author")
+        for key in ("title", "author", "subject", "keywords")
     }
     clean = {key: value.strip("\0 \t\r\n") for key, value in kept.items()}
     return {key: value for key, value in clean.items() if value.lower() not in _PLACEHOLDERS}

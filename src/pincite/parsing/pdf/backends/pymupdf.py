@@ -46,7 +46,8 @@ class PyMuPDFBackend:
             for level, title, page in document.get_toc(simple=True)
             if title.strip()
         ]
-        found = {key: (document.metadata or {}).get(key) or "" for key in ("title", "author")}
+        kept = ("title", "author", "subject", "keywords")
+        found = {key: (document.metadata or {}).get(key) or "" for key in kept}
         return PdfText(pages, outline, {key: value for key, value in found.items() if value})
 
     def _page(self, page: Any) -> PdfPage:
