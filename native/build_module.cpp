@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "build.hpp"
+#include "build_pack.hpp"
 #include "build_threads.hpp"
 
 namespace py = pybind11;
@@ -161,6 +162,77 @@ py::tuple inverted(Lexicon& lexicon, Scans& scans) {
                           array_of(std::move(found.lengths)));
 }
 
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+
+void check_grouped(const Array<std::int64_t>& offsets, py::ssize_t rows, py::ssize_t tfs) {
+    const std::int64_t* at = offsets.data();
+    bool ascend = offsets.ndim() == 1 && offsets.size() > 0 && at[0] == 0;
+    for (py::ssize_t i = 1; ascend && i < offsets.size(); ++i) ascend = at[i - 1] <= at[i];
+    if (!ascend || at[offsets.size() - 1] != rows || rows != tfs) {
+        throw std::invalid_argument("offsets do not fit the postings");
+    }
+}
+
+template <typename Tf>
+py::dict packed(const Array<std::int64_t>& offsets, const Array<std::uint32_t>& rows,
+                const Array<Tf>& tfs, const Array<std::uint32_t>& lengths, const Codes& codes,
+                const Windows& windows, std::size_t threads) {
+    check_grouped(offsets, rows.size(), tfs.size());
+    const bool sane = codes.classes.size() == codes.lengths.size() && !codes.firsts.empty() &&
+                      codes.classes.size() <= 256 && windows.window > 0 &&
+                      std::is_sorted(codes.classes.begin(), codes.classes.end());
+    if (!sane) throw std::invalid_argument("the codes do not fit each other");
+    const Grouped<Tf> given{offsets.data(),
+                            static_cast<std::size_t>(offsets.size() - 1),
+                            rows.data(),
+                            tfs.data(),
+                            lengths.data(),
+                            static_cast<std::size_t>(lengths.size())};
+    Packed found;
+    {
+        py::gil_scoped_release released;
+        found = pack(given, codes, windows, std::max<std::size_t>(threads, 1));
+    }
+    py::dict result;
+    const auto longs = static_cast<py::ssize_t>(found.long_terms.size());
+    const auto groups = static_cast<py::ssize_t>(windows.groups.size());
+    const auto count = (lengths.size() + windows.window - 1) / windows.window;
+    result["term_runs"] = array_of(std::move(found.term_runs));
+    result["run_blocks"] = array_of(std::move(found.run_blocks));
+    result["run_starts"] = array_of(std::move(found.run_starts));
+    result["rows"] = array_of(std::move(found.rows));
+    result["codes"] = array_of(std::move(found.codes));
+    result["large_at"] = array_of(std::move(found.large_at));
+    result["large_tfs"] = array_of(std::move(found.large_tfs));
+    result["long_terms"] = array_of(std::move(found.long_terms));
+    result["window_starts"] =
+        array_of(std::move(found.window_starts)).reshape({longs, static_cast<py::ssize_t>(count + 1)});
+    result["window_codes"] = array_of(std::move(found.window_codes))
+                                 .reshape({longs, static_cast<py::ssize_t>(count), groups});
+    return result;
+}
+
+template <typename Tf>
+void bind_pack(py::module_& module) {
+    module.def(
+        "pack_postings",
+        [](const Array<std::int64_t>& offsets, const Array<std::uint32_t>& rows,
+           const Array<Tf>& tfs, const Array<std::uint32_t>& lengths,
+           const std::vector<std::uint32_t>& firsts, const std::vector<std::uint8_t>& classes,
+           const std::vector<std::uint32_t>& code_lengths, std::uint32_t exact,
+           std::uint32_t window, std::uint64_t long_term,
+           const std::vector<std::pair<std::uint8_t, std::uint8_t>>& groups, std::uint8_t none,
+           std::size_t threads) {
+            return packed<Tf>(offsets, rows, tfs, lengths, {firsts, classes, code_lengths, exact},
+                              {window, long_term, groups, none}, threads);
+        },
+        py::arg("offsets").noconvert(), py::arg("rows").noconvert(), py::arg("tfs").noconvert(),
+        py::arg("lengths").noconvert(), py::kw_only(), py::arg("firsts"), py::arg("classes"),
+        py::arg("code_lengths"), py::arg("exact"), py::arg("window"), py::arg("long_term"),
+        py::arg("groups"), py::arg("none"), py::arg("threads"));
+}
+
 // The lexicon with what Python must not get wrong: languages that exist, one call at a time.
 struct PyLexicon {
     Lexicon lexicon;
@@ -179,6 +251,8 @@ struct PyLexicon {
 }  // namespace
 
 void bind_build(py::module_& module) {
+    bind_pack<std::uint8_t>(module);
+    bind_pack<std::uint32_t>(module);
     py::class_<PyScan>(module, "TextScan");
     py::class_<PyLexicon>(module, "Lexicon")
         .def(py::init<const std::vector<std::string>&, std::size_t, const py::bytes&>(),

@@ -54,10 +54,12 @@ std::uint64_t mix(std::uint64_t value) {
 }
 
 // Of the process, so that nobody can write texts whose words collide. Numbers do not depend on it.
-std::uint64_t seed() {
-    static const std::uint64_t value = (std::uint64_t{std::random_device{}()} << 32) |
-                                       std::random_device{}();
-    return value;
+const std::uint64_t kSeed = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+
+constexpr std::size_t kExact = 16;  // bytes that a slot holds itself
+
+std::uint64_t hash_of(std::uint64_t code, std::uint64_t more, Tag tag) {
+    return mix((code ^ kSeed) * 0x9E3779B97F4A7C15u + (more ^ tag) * 0xC2B2AE3D27D4EB4Fu);
 }
 
 Tag tag_of(Kind kind, std::uint8_t language) {
@@ -219,7 +221,7 @@ private:
         const Tag tag = tag_of(Kind::kWord, language_);
         if (size <= 8) {
             std::memcpy(&lower_block, lower, 8);
-            add(Strings::short_key(lower_block, lower, size, tag));
+            add(Strings::short_key(lower_block, 0, lower, size, tag));
         } else {
             add(Strings::key({lower, size}, tag));
         }
@@ -295,27 +297,32 @@ std::size_t tail_size(std::string_view text) {
     return inside_at(text, size) ? 0 : size;
 }
 
-Strings::Strings() : slots_(1024, Slot{0, 0, kNone}), mask_(1023) {}
+Strings::Strings() : slots_(1024, Slot{0, 0, 0, kNone}), mask_(1023) {}
 
-Strings::Key Strings::short_key(std::uint64_t code, const char* data, std::uint32_t size, Tag tag) {
+Strings::Key Strings::short_key(std::uint64_t code, std::uint64_t more, const char* data,
+                                std::uint32_t size, Tag tag) {
     tag = sized(tag, size);
-    return {code, mix(code ^ mix(tag ^ seed())), data, size, tag};
+    return {code, more, hash_of(code, more, tag), data, size, tag};
 }
 
 Strings::Key Strings::key(std::string_view text, Tag tag) {
     const auto size = static_cast<std::uint32_t>(text.size());
-    if (size <= 8) return short_key(load(text.data(), size), text.data(), size, tag);
-    std::uint64_t code = seed() ^ size;
-    for (std::size_t at = 0; at < size; at += 8) {
-        code = mix(code ^ load(text.data() + at, size - at)) + 0x9E3779B97F4A7C15u;
+    if (size <= kExact) {
+        return short_key(load(text.data(), size),
+                         size > 8 ? load(text.data() + 8, size - 8) : 0, text.data(), size, tag);
     }
-    tag = sized(tag, size);
-    return {code, mix(code ^ tag), text.data(), size, tag};
+    std::uint64_t code = kSeed ^ size, more = size;
+    for (std::size_t at = 0; at < size; at += 8) {
+        const std::uint64_t block = load(text.data() + at, size - at);
+        code = mix(code ^ block) + 0x9E3779B97F4A7C15u;
+        more = (more ^ block) * 0xFF51AFD7ED558CCDu;
+    }
+    return short_key(code, more, text.data(), size, tag);
 }
 
 bool Strings::same(const Slot& slot, const Key& key) const {
-    if (slot.code != key.code || slot.tag != key.tag) return false;
-    if (key.size <= 8) return true;
+    if (slot.code != key.code || slot.more != key.more || slot.tag != key.tag) return false;
+    if (key.size <= kExact) return true;
     const Entry& entry = entries_[slot.number];
     return entry.size == key.size &&
            std::memcmp(text_.data() + entry.at, key.data, key.size) == 0;
@@ -339,19 +346,17 @@ std::uint32_t Strings::add(const Key& key) {
     const auto number = static_cast<std::uint32_t>(entries_.size());
     entries_.push_back({text_.size(), key.size, key.tag});
     text_.insert(text_.end(), key.data, key.data + key.size);
-    slots_[at] = {key.code, key.tag, number};
+    slots_[at] = {key.code, key.more, key.tag, number};
     return number;
 }
 
 void Strings::grow() {
-    std::vector<Slot> old(slots_.size() * 4, Slot{0, 0, kNone});
+    std::vector<Slot> old(slots_.size() * 4, Slot{0, 0, 0, kNone});
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
         if (slot.number == kNone) continue;
-        const std::uint64_t hash = (slot.tag & 0xFFFF) <= 8 ? mix(slot.code ^ mix(slot.tag ^ seed()))
-                                                            : mix(slot.code ^ slot.tag);
-        std::size_t at = hash & mask_;
+        std::size_t at = hash_of(slot.code, slot.more, slot.tag) & mask_;
         while (slots_[at].number != kNone) at = (at + 1) & mask_;
         slots_[at] = slot;
     }

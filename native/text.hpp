@@ -24,7 +24,7 @@ using Tag = std::uint32_t;
 class Strings {
 public:
     struct Key {
-        std::uint64_t code;  // the bytes of up to eight, else a hash
+        std::uint64_t code, more;  // the bytes of up to sixteen, else two hashes
         std::uint64_t hash;
         const char* data;
         std::uint32_t size;
@@ -35,7 +35,8 @@ public:
 
     Strings();
     static Key key(std::string_view text, Tag tag);
-    static Key short_key(std::uint64_t code, const char* data, std::uint32_t size, Tag tag);
+    static Key short_key(std::uint64_t code, std::uint64_t more, const char* data,
+                         std::uint32_t size, Tag tag);
 
     std::uint32_t find(const Key& key) const;
     std::uint32_t add(const Key& key);  // also when it is there
@@ -50,7 +51,7 @@ public:
 
 private:
     struct Slot {
-        std::uint64_t code;
+        std::uint64_t code, more;
         Tag tag;
         std::uint32_t number;
     };

@@ -57,7 +57,7 @@ def keyword_arrays(
         pairs = zip(texts, languages, strict=True)
         return build_arrays(analysis.document_terms(text, language) for text, language in pairs)
     count = _threads(len(texts)) if threads is None else threads
-    return pack_arrays(*kernel.inverted(texts, languages, threads=count))
+    return pack_arrays(*kernel.inverted(texts, languages, threads=count), threads=count)
 
 
 def _threads(texts: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXACT", "GROUPS", "NO_CODE", "CodeBook"]
+__all__ = ["CLASS_FIRSTS", "EXACT", "GROUPS", "NO_CODE", "CodeBook"]
 
 EXACT: Final = 8
 """The largest frequency that its code tells exactly."""
@@ -22,7 +22,7 @@ EXACT: Final = 8
 NO_CODE: Final = 255
 """Where a window has no posting to bound."""
 
-_FIRSTS: Final = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 19, 30, 60], dtype=np.uint64)
+CLASS_FIRSTS: Final = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 19, 30, 60], dtype=np.uint64)
 # Buckets of length by class. The factor saturates, so large frequencies need few. 254 in all.
 _BUCKETS: Final = (58, 40, 30, 24, 20, 17, 15, 13, 11, 9, 7, 5, 3, 2)
 _LARGEST: Final = 2**32 - 1
@@ -52,7 +52,7 @@ class CodeBook:
         norms = _K1 * (1.0 - _B + _B * (distinct / average))
         tfs, edges = [], []
         for number, buckets in enumerate(_BUCKETS):
-            first, last = int(_FIRSTS[number]), _class_end(number)
+            first, last = int(CLASS_FIRSTS[number]), _class_end(number)
             edge = distinct[_bucket_starts(first / (first + norms), below, buckets)]
             edges.append(edge)
             tfs.append(np.full(len(edge), last, dtype=np.uint32))
@@ -76,11 +76,11 @@ class CodeBook:
     @staticmethod
     def classes(tfs: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each frequency."""
-        return np.searchsorted(_FIRSTS, tfs, "right") - 1
+        return np.searchsorted(CLASS_FIRSTS, tfs, "right") - 1
 
 
 def _class_end(number: int) -> int:
-    return int(_FIRSTS[number + 1]) - 1 if number + 1 < len(_FIRSTS) else _LARGEST
+    return int(CLASS_FIRSTS[number + 1]) - 1 if number + 1 < len(CLASS_FIRSTS) else _LARGEST
 
 
 def _bucket_starts(

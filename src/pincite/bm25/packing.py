@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.codebook import EXACT, GROUPS, NO_CODE, CodeBook
+from pincite.bm25.codebook import CLASS_FIRSTS, EXACT, GROUPS, NO_CODE, CodeBook
 from pincite.errors import InvalidArgument
+from pincite.segments.kernels import native
 
 __all__ = ["LONG", "WINDOW", "pack_arrays"]
 
@@ -28,8 +30,10 @@ def pack_arrays(
     rows: NDArray[np.uint32],
     tfs: NDArray[Any],
     lengths: NDArray[np.uint32],
+    *,
+    threads: int = 1,
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment.
+    """The arrays of a segment, made in native code by ``threads`` threads where there is any.
 
     T terms in byte order, UTF-8, end to end in ``vocabulary``; ``vocabulary_offsets`` and
     ``postings_offsets`` (T + 1); ``rows`` (P) ascending within each term, ``tfs`` (P) at least 1,
@@ -40,23 +44,68 @@ def pack_arrays(
     if max(len(rows), len(vocabulary)) > _LARGEST:
         raise InvalidArgument("A segment holds at most 2**32 - 1 postings; add smaller batches.")
     book = CodeBook.of(lengths)
-    codes = _encoded(book, rows, tfs, lengths)
-    large = np.flatnonzero(tfs > EXACT)
+    lengths = np.asarray(lengths, dtype=np.uint32)
     offsets = np.asarray(postings_offsets, dtype=np.int64)
+    module = native()
+    if module is None:
+        packed = _packed(book, offsets, rows, tfs, lengths)
+    else:
+        packed = _packed_natively(module, book, offsets, rows, tfs, lengths, threads)
     return {
         "vocabulary": np.frombuffer(vocabulary, dtype=np.uint8),
         "vocabulary_offsets": np.asarray(vocabulary_offsets, dtype=np.uint32),
+        **packed,
+        "code_tfs": book.tfs,
+        "code_lengths": book.lengths,
+        "lengths": lengths,
+        "totals": np.array([lengths.sum(dtype=np.uint64)], dtype=np.uint64),
+    }
+
+
+def _packed(
+    book: CodeBook,
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    tfs: NDArray[Any],
+    lengths: NDArray[np.uint32],
+) -> dict[str, NDArray[Any]]:
+    codes = _encoded(book, rows, tfs, lengths)
+    large = np.flatnonzero(tfs > EXACT)
+    return {
         **_runs(offsets, rows),
         "rows": (rows & np.uint32(0xFFFF)).astype(np.uint16),
         "codes": codes,
         "large_at": large.astype(np.uint32),
         "large_tfs": tfs[large].astype(np.uint32),
-        "code_tfs": book.tfs,
-        "code_lengths": book.lengths,
-        "lengths": np.asarray(lengths, dtype=np.uint32),
-        "totals": np.array([lengths.sum(dtype=np.uint64)], dtype=np.uint64),
         **_windows(book, offsets, rows, codes, len(lengths)),
     }
+
+
+def _packed_natively(
+    module: ModuleType,
+    book: CodeBook,
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    tfs: NDArray[Any],
+    lengths: NDArray[np.uint32],
+    threads: int,
+) -> dict[str, NDArray[Any]]:
+    found: dict[str, NDArray[Any]] = module.pack_postings(
+        offsets,
+        np.ascontiguousarray(rows, dtype=np.uint32),
+        np.ascontiguousarray(tfs, dtype=None if tfs.dtype == np.uint8 else np.uint32),
+        lengths,
+        firsts=CLASS_FIRSTS.tolist(),
+        classes=book.code_classes.tolist(),
+        code_lengths=book.lengths.tolist(),
+        exact=EXACT,
+        window=WINDOW,
+        long_term=LONG,
+        groups=GROUPS,
+        none=NO_CODE,
+        threads=threads,
+    )
+    return found
 
 
 def _encoded(
