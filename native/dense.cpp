@@ -44,18 +44,40 @@ std::vector<std::int64_t> kept_rows(const Rows& rows, const Masks& masks) {
 
 float clipped(float value, float limit) { return std::min(std::max(value, -limit), limit); }
 
-// Keeps what reaches the k-th best within the error, rows ascending.
-Candidates selected(std::vector<std::pair<std::int64_t, float>>& scored, const Wanted& wanted,
-                    std::size_t dimension, float longest) {
-    const float room = slack(wanted.query, dimension, longest);
+float score_of(const Rows& rows, std::int64_t row, const Wanted& wanted) {
+    const double product =
+        exact_product(rows.row(static_cast<std::size_t>(row)), wanted.query, rows.dimension);
+    const double top = std::isfinite(wanted.limit)
+                           ? static_cast<double>(wanted.limit)
+                           : static_cast<double>(std::numeric_limits<float>::max());
+    return static_cast<float>(std::min(std::max(product * wanted.unit, -top), top));
+}
+
+struct Scored {
+    std::int64_t row;
+    float score;
+};
+
+// float32 products choose what is scored exactly: all within twice their error of the k-th best.
+Candidates selected(const Rows& rows, const std::vector<Scored>& products, const Wanted& wanted,
+                    float longest) {
+    const float room = slack(wanted.query, rows.dimension, longest);
     Best<std::int64_t> best(wanted.k);
-    for (const auto& [row, score] : scored) {
-        if (score >= wanted.floor - room) best.offer(row, score, room);
+    for (const auto& each : products) {
+        if (each.score >= wanted.floor - room) best.offer(each.row, each.score, room);
     }
-    Candidates result;
+    std::vector<Scored> exact;
     for (const auto& entry : best.finish(room)) {
-        result.rows.push_back(entry.row);
-        result.scores.push_back(entry.score);
+        exact.push_back({entry.row, score_of(rows, entry.row, wanted)});
+    }
+    std::sort(exact.begin(), exact.end(), [](const Scored& a, const Scored& b) {
+        return a.score != b.score ? a.score > b.score : a.row < b.row;
+    });
+    Candidates result;
+    for (const auto& each : exact) {
+        if (result.rows.size() >= wanted.k && each.score < result.scores[wanted.k - 1]) break;
+        result.rows.push_back(each.row);
+        result.scores.push_back(each.score);
     }
     return result;
 }
@@ -216,7 +238,7 @@ class Kth {
 
 Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted) {
     const std::vector<std::int64_t> kept = kept_rows(rows, masks);
-    std::vector<std::pair<std::int64_t, float>> scored;
+    std::vector<Scored> scored;
     scored.reserve(kept.size());
     float longest = 0.0F;
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -230,9 +252,9 @@ Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& 
             return {{}, {}, Damage::not_finite};
         }
         longest = std::max(longest, found.squared);
-        scored.emplace_back(kept[i], clipped(found.dot, wanted.limit));
+        scored.push_back({kept[i], clipped(found.dot, wanted.limit)});
     }
-    return selected(scored, wanted, rows.dimension, longest);
+    return selected(rows, scored, wanted, longest);
 }
 
 Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
@@ -242,7 +264,7 @@ Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wa
     if (!gather(scan, masks, effort)) return {{}, {}, Damage::codes};
     const auto& best = scan.top.finish();
     const Rows& rows = coded.rows;
-    std::vector<std::pair<std::int64_t, float>> scored;
+    std::vector<Scored> scored;
     scored.reserve(best.size());
     float longest = 0.0F;
     Kth kth(wanted.k);
@@ -258,10 +280,9 @@ Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wa
         longest = std::max(longest, found.squared);
         const float score = clipped(found.dot, wanted.limit);
         kth.offer(score);
-        scored.emplace_back(static_cast<std::int64_t>(index), score);
+        scored.push_back({static_cast<std::int64_t>(index), score});
     }
-    std::sort(scored.begin(), scored.end());
-    return selected(scored, wanted, rows.dimension, longest);
+    return selected(rows, scored, wanted, longest);
 }
 
 Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_t probes,

@@ -16,9 +16,10 @@ namespace pincite {
 
 enum class Damage { none, not_finite, vectors, codes };
 
+// Rows and their scores, best first, ties by row.
 struct Candidates {
     std::vector<std::int64_t> rows;
-    std::vector<float> scores;  // float32 products, clipped
+    std::vector<float> scores;
     Damage damage = Damage::none;
 };
 
@@ -36,6 +37,7 @@ struct Wanted {
     std::size_t k;
     float limit;           // products are clipped to [-limit, limit]
     float floor;           // what other segments promise: the k-th best product so far
+    double unit;           // a score is a product times this power of two
 };
 
 // float16 bits, (count, dimension).
@@ -51,9 +53,11 @@ struct Rows {
     }
 };
 
-// Every kept row within twice the error of a float32 dot product from the k-th best; rows ascend.
+// The k best of the kept rows and everything that ties with the last of them. Scores are summed in
+// float64 in eight lanes, so that every path gives the same bits, and rounded to float32.
 Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted);
 
+// How far a search by codes looks.
 struct Effort {
     std::size_t probes;  // lists that hold kept rows, at least
     std::size_t seen;    // kept rows looked at, at least
@@ -73,6 +77,7 @@ struct CodedRows {
     std::shared_ptr<const Rotation> rotation;
 };
 
+// The same among the rows that their codes put first.
 Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
                             const Effort& effort);
 

@@ -172,6 +172,25 @@ Product product(const std::uint16_t* row, const float* query, std::size_t dimens
     return kernel(row, query, dimension);
 }
 
+PINCITE_CLONES double exact_product(const std::uint16_t* row, const float* query,
+                                    std::size_t dimension) {
+    constexpr std::size_t lanes = 8;
+    double sums[lanes] = {};
+    const std::size_t whole = dimension - dimension % lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            sums[lane] += double(widened(row[i + lane])) * double(query[i + lane]);
+        }
+    }
+    for (std::size_t i = whole; i < dimension; ++i) {
+        sums[i - whole] += double(widened(row[i])) * double(query[i]);
+    }
+    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    }
+    return sums[0];
+}
+
 PINCITE_CLONES float dot(const float* a, const float* b, std::size_t dimension) {
     float sums[kLanes] = {};
     const std::size_t whole = dimension - dimension % kLanes;

@@ -96,12 +96,12 @@ class Vectors {
     }
 
     py::tuple exact(const Array<float>& query, std::size_t k, const Mask& live, const Mask& allow,
-                    float limit, float floor) const {
+                    float limit, float floor, double unit) const {
         check(query);
         require(k > 0, "k must be at least 1");
         require(limit > 0, "limit must be above 0");
         const pincite::Masks masks{flags(live, rows_.count), flags(allow, rows_.count)};
-        const pincite::Wanted wanted{query.data(), k, limit, floor};
+        const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
         pincite::Candidates found;
         {
             py::gil_scoped_release released;
@@ -160,12 +160,12 @@ class Codes {
 
     py::tuple search(const Array<float>& query, std::size_t k, std::size_t probes,
                      std::size_t seen, std::size_t depth, float margin, const Mask& live,
-                     const Mask& allow, float limit, float floor) const {
+                     const Mask& allow, float limit, float floor, double unit) const {
         vectors_->check(query);
         require(k > 0 && probes > 0 && depth > 0, "k, probes and depth must be at least 1");
         const std::size_t count = coded_.rows.count;
         const pincite::Masks masks{flags(live, count), flags(allow, count)};
-        const pincite::Wanted wanted{query.data(), k, limit, floor};
+        const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
         pincite::Candidates found;
         {
             py::gil_scoped_release released;
@@ -286,7 +286,7 @@ void bind_dense(py::module_& module) {
         .def(py::init<Array<std::uint16_t>, const Guard&>(), py::arg("rows").noconvert(),
              py::arg("guard"))
         .def("exact", &Vectors::exact, py::arg("query"), py::arg("k"), py::arg("live"),
-             py::arg("allow"), py::arg("limit"), py::arg("floor"))
+             py::arg("allow"), py::arg("limit"), py::arg("floor"), py::arg("unit"))
         .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
     py::class_<Codes>(module, "DenseCodes")
         .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,
@@ -297,7 +297,7 @@ void bind_dense(py::module_& module) {
              py::arg("starts").noconvert(), py::arg("centroids").noconvert(), py::arg("scale"))
         .def("search", &Codes::search, py::arg("query"), py::arg("k"), py::arg("probes"),
              py::arg("seen"), py::arg("depth"), py::arg("margin"), py::arg("live"),
-             py::arg("allow"), py::arg("limit"), py::arg("floor"))
+             py::arg("allow"), py::arg("limit"), py::arg("floor"), py::arg("unit"))
         .def("estimated", &Codes::estimated, py::arg("query"), py::arg("probes"),
              py::arg("depth"))
         .def("lists", &Codes::lists, py::arg("query"));

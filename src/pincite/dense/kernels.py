@@ -18,6 +18,8 @@ BLOCK_ROWS = 4096
 """Rows widened at a time: 6 MB of float32 at 384 dimensions."""
 
 _EPSILON = 2.0**-23
+_LANES = 8
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 Mask = NDArray[np.bool_]
 
@@ -25,8 +27,9 @@ Mask = NDArray[np.bool_]
 class Wanted(NamedTuple):
     """What one query asks of every segment.
 
-    Products count as clipped to [-limit, limit]. ``floor`` is what other segments promise already:
-    a product that the k-th best of all is not below. ``length`` is the query's.
+    Products count as clipped to [-limit, limit]; a score is one times ``unit``, a power of two.
+    ``floor`` is what other segments promise already: a product that the k-th best of all is not
+    below. ``length`` is the query's.
     """
 
     query: NDArray[np.float32]
@@ -34,18 +37,17 @@ class Wanted(NamedTuple):
     limit: float
     floor: float = -math.inf
     length: float = 1.0
+    unit: float = 1.0
 
-    def above(self, scores: NDArray[np.float32], unit: float = 1.0) -> Wanted:
-        """The same for the next segment, given the exact scores found here, in units of ``unit``
-        of the products."""
-        if len(scores) < self.k:
+    def above(self, found: Found) -> Wanted:
+        """The same for the next segment, given what was found in this one."""
+        if len(found.scores) < self.k:
             return self
-        kth = float(np.partition(scores, len(scores) - self.k)[-self.k]) * unit
-        return self._replace(floor=max(self.floor, kth))
+        return self._replace(floor=max(self.floor, float(found.scores[self.k - 1]) / self.unit))
 
 
 class Found(NamedTuple):
-    """Rows, ascending, and their products in float32."""
+    """Rows and their scores, best first, ties by row: k, and all that tie with the last."""
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -59,18 +61,16 @@ def half_bits(vectors: NDArray[np.float16]) -> NDArray[np.uint16]:
 def exact_rows(
     part: NDArray[np.float16], live: Mask | None, allow: Mask | None, wanted: Wanted
 ) -> Found:
-    """Rows of ``part`` in both masks, among which the k best dot products are.
+    """The best rows of ``part`` in both masks, all of which are looked at.
 
-    Rows within twice the error of the k-th best are kept: whichever way each product was summed
-    in float32, the exact k best and all their ties are among them. Raises ``StoreCorrupt`` when
-    one of the rows is not finite.
+    Raises ``StoreCorrupt`` when one of them is not finite.
     """
     module = native()
     if module is None:
         return _exact_rows(part, _both(live, allow), wanted)
     vectors = module.DenseVectors(half_bits(part), None)
-    answer = vectors.exact(wanted.query, wanted.k, live, allow, wanted.limit, wanted.floor)
-    return checked(answer)
+    query, k, limit, floor, _, unit = wanted
+    return checked(vectors.exact(query, k, live, allow, limit, floor, unit))
 
 
 def checked(answer: tuple[Any, Any, str]) -> Found:
@@ -99,8 +99,38 @@ def _exact_rows(part: NDArray[np.float16], mask: Mask | None, wanted: Wanted) ->
     bar, k = wanted.floor, wanted.k
     if len(rows) > k:
         bar = max(bar, float(np.partition(scores, len(scores) - k)[len(scores) - k]))
-    kept = scores >= bar - 2.0 * _error(wanted.query, float(longest))
-    return Found(rows[kept], scores[kept])
+    # Whichever way each product was summed, the exact k best and their ties are within the error.
+    rows = rows[scores >= bar - 2.0 * _error(wanted.query, float(longest))]
+    return _best(rows, _scores(part, rows, wanted), k)
+
+
+def _scores(
+    part: NDArray[np.float16], rows: NDArray[np.intp], wanted: Wanted
+) -> NDArray[np.float32]:
+    """Scores (len(rows),) in float64, where each product is exact, rounded to float32.
+
+    Summed in eight lanes and those as a tree, like the extension does. A unit row rounded to
+    float16 can be a little longer than 1, so scores are clipped.
+    """
+    sums = np.zeros((len(rows), _LANES), dtype=np.float64)
+    for start in range(0, part.shape[1], _LANES):
+        products = part[rows, start : start + _LANES].astype(np.float64)
+        products *= wanted.query[start : start + _LANES].astype(np.float64)
+        sums[:, : products.shape[1]] += products
+    half = _LANES // 2
+    while half:
+        sums[:, :half] += sums[:, half : 2 * half]
+        half //= 2
+    top = wanted.limit if math.isfinite(wanted.limit) else _FLOAT32_MAX
+    scores: NDArray[np.float32] = np.clip(sums[:, 0] * wanted.unit, -top, top).astype(np.float32)
+    return scores
+
+
+def _best(rows: NDArray[np.intp], scores: NDArray[np.float32], k: int) -> Found:
+    order = np.lexsort((rows, -scores))
+    rows, scores = rows[order], scores[order]
+    kept = len(rows) if len(rows) <= k else int(np.count_nonzero(scores >= scores[k - 1]))
+    return Found(rows[:kept], scores[:kept])
 
 
 def _error(query: NDArray[np.float32], longest_squared: float) -> float:

@@ -8,15 +8,15 @@ so that equal input gives equal output on every path.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.kernels import BLOCK_ROWS, Found, Mask, Wanted, exact_rows
+from pincite.dense.kernels import Found, Mask, Wanted, exact_rows
 from pincite.dense.vectors import Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
-from pincite.segments.ranking import Ranked, RowId, at_least_kth, ranked
+from pincite.segments.ranking import Ranked, RowId, ranked
 
 __all__ = ["Mask", "Part", "normalize_rows", "prepare_query", "search_vectors"]
 
@@ -51,19 +51,12 @@ def search_vectors(
         raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
     vector = prepare_query(query, normalized=normalized)
     _check_parts(parts, live, allow, len(vector))
-    scan, unit = (vector, 1.0) if normalized else _scaled(vector)
-    length = 1.0 if normalized else float(np.linalg.norm(scan))
-    wanted = Wanted(scan, k, limit=1.0 if normalized else math.inf, length=length)
+    wanted = Wanted(vector, k, limit=1.0) if normalized else _product(vector, k)
     best = []
-    top = 1.0 if normalized else _FLOAT32_MAX
     for number, part in enumerate(parts):
         found = _candidates(part, live[number], allow[number], wanted)
-        rows = _at(part, found.rows)
-        scores = _rescored(rows, vector, limit=top)
-        kept = at_least_kth(scores, k)
-        best.append((number, found.rows[kept], scores[kept]))
-        if number + 1 < len(parts):
-            wanted = wanted.above(scores, unit)
+        best.append((number, *found))
+        wanted = wanted.above(found)
     return ranked(best, k, row_id)
 
 
@@ -90,11 +83,15 @@ def prepare_query(
     wide = np.asarray(query, dtype=np.float64)
     if wide.ndim != 1 or not wide.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
-    if not np.isfinite(wide).all() or (not normalized and np.abs(wide).max() > _FLOAT32_MAX):
+    largest = np.abs(wide).max()
+    if not np.isfinite(largest) or (not normalized and largest > _FLOAT32_MAX):
         raise InvalidQueryError("The query vector is not finite; embed the query again.")
-    if not wide.any():
+    if not largest:
         raise InvalidQueryError("The query vector is all zero; embed a query that holds words.")
-    return normalize_rows(wide[None, :])[0] if normalized else wide.astype(np.float32)
+    if normalized:
+        wide = wide / largest
+        wide = wide / np.sqrt((wide * wide).sum())
+    return wide.astype(np.float32)
 
 
 def _candidates(part: Part, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
@@ -103,34 +100,13 @@ def _candidates(part: Part, live: Mask | None, allow: Mask | None, wanted: Wante
     return exact_rows(part, live, allow, wanted)
 
 
-def _at(part: Part, rows: NDArray[np.integer]) -> NDArray[np.float16]:
-    return part.at(rows) if isinstance(part, Vectors) else part[rows]
-
-
-def _rescored(
-    rows: NDArray[np.float16], query: NDArray[np.float32], *, limit: float
-) -> NDArray[np.float32]:
-    """Scores (len(rows),) in float64, rounded to float32. Each product is exact in float64.
-
-    A unit row rounded to float16 can be a little longer than 1, so scores are clipped to ``limit``.
-    """
-    wide = query.astype(np.float64)
-    scores = np.zeros(len(rows), dtype=np.float64)
-    for block in _blocks(len(rows)):
-        scores[block] = (rows[block].astype(np.float64) * wide).sum(axis=1)
-    return np.clip(scores, -limit, limit).astype(np.float32)
-
-
-def _scaled(query: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
-    """Times a power of two, which ranks alike: the largest value in [0.5, 1), so that a scan in
-    float32 neither overflows nor vanishes; and that power."""
+def _product(query: NDArray[np.float32], k: int) -> Wanted:
+    """The query times a power of two, which ranks alike: its largest value in [0.5, 1), so that a
+    scan in float32 neither overflows nor vanishes."""
     _, exponent = np.frexp(np.abs(query).max())
-    scaled: NDArray[np.float32] = np.ldexp(query, -exponent)
-    return scaled, math.ldexp(1.0, -int(exponent))
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK_ROWS) for start in range(0, count, BLOCK_ROWS))
+    scan: NDArray[np.float32] = np.ldexp(query, -exponent)
+    length = float(np.linalg.norm(scan))
+    return Wanted(scan, k, math.inf, length=length, unit=math.ldexp(1.0, int(exponent)))
 
 
 def _check_parts(

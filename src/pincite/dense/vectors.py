@@ -64,23 +64,18 @@ class Vectors:
         vectors: NDArray[np.float16] = self._file.array("vectors").reshape(self.shape)
         return vectors
 
-    def at(self, rows: NDArray[np.integer]) -> NDArray[np.float16]:
-        """The vectors of rows that ``candidates`` returned."""
-        found: NDArray[np.float16] = self._mapped[rows]
-        return found
-
     def candidates(self, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
-        """Rows in both masks among which the k best are; by codes, nearly all of them."""
+        """The best rows in both masks; by codes, nearly all of them."""
         if self._exact is None or native() is None:
             return exact_rows(self.whole(), live, allow, wanted)
         kept = min(self._count(live), self._count(allow))
         effort = self._rule.effort(wanted.k, kept) if self._rule and self._codes else None
         masks = live, allow
-        query, k, limit, floor, length = wanted
+        query, k, limit, floor, length, unit = wanted
         if effort is None or self._rule is None:
-            return checked(self._exact.exact(query, k, *masks, limit, floor))
+            return checked(self._exact.exact(query, k, *masks, limit, floor, unit))
         margin = self._rule.margin * length
-        return checked(self._codes.search(query, k, *effort, margin, *masks, limit, floor))
+        return checked(self._codes.search(query, k, *effort, margin, *masks, limit, floor, unit))
 
     def _count(self, mask: Mask | None) -> int:
         """How many rows a mask keeps, remembered: searches come with the same few masks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +42,27 @@ def ranked(
     row_id: RowId,
 ) -> list[Ranked]:
     """The k best of ``found``, (segment, rows, scores) each, best first, ties by ``row_id``."""
-    parts = list(found)
+    parts = [part for part in found if len(part[1])]
     if not parts:
         return []
-    segments = np.concatenate([np.full(len(rows), segment) for segment, rows, _ in parts])
-    rows = np.concatenate([rows for _, rows, _ in parts])
-    scores = np.concatenate([scores for _, _, scores in parts])
-    kept = at_least_kth(scores, k)
-    candidates = zip(
-        segments[kept].tolist(), rows[kept].tolist(), scores[kept].tolist(), strict=True
-    )
-    return heapq.nsmallest(k, candidates, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
+    if len(parts) == 1:
+        segment, rows, scores = parts[0]
+        segments: NDArray[np.integer] = np.full(len(rows), segment)
+    else:
+        segments = np.concatenate([np.full(len(rows), segment) for segment, rows, _ in parts])
+        rows = np.concatenate([rows for _, rows, _ in parts])
+        scores = np.concatenate([scores for _, _, scores in parts])
+    if len(rows) > k:
+        kept = at_least_kth(scores, k)
+        segments, rows, scores = segments[kept], rows[kept], scores[kept]
+    hits = sorted(zip(segments.tolist(), rows.tolist(), scores.tolist(), strict=True), key=_falling)
+    if any(a[2] == b[2] for a, b in pairwise(hits)):  # ids are looked up only where they decide
+        hits = heapq.nsmallest(k, hits, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
+    return hits[:k]
+
+
+def _falling(hit: Ranked) -> float:
+    return -hit[2]
 
 
 def _kth(values: NDArray[np.float32], k: int) -> np.float32:
