@@ -31,6 +31,7 @@ __all__ = [
     "clean_text",
     "geometry_bytes",
     "geometry_of",
+    "given_chunk",
     "is_text",
     "key_text",
     "metadata_text",
@@ -155,6 +156,29 @@ def _extra(chunk: ChunkResult, metadata: Mapping[str, Any], owner: str) -> str:
         "metadata": metadata,
     }
     return metadata_text({name: value for name, value in extra.items() if value}, owner)
+
+
+def given_chunk(row: ChunkRow) -> tuple[ChunkResult, dict[str, Any]]:
+    """The chunk and its own metadata, as ``chunk_row`` was given them."""
+    from pincite.model.chunks import ChunkResult
+
+    index, start, end, content, embedded, header, extra_text = row
+    extra = value_of(extra_text)
+    chunk = ChunkResult(
+        content=content,
+        chunk_index=index,
+        start_char=start,
+        end_char=end,
+        pages=extra.get("pages", []),
+        bboxes=[BboxRect(*values) for values in extra.get("bboxes", ())],
+        tables=[TableSpan(*values) for values in extra.get("tables", ())],
+        context_header=header,
+        unit_id=extra.get("unit_id", ""),
+        unit_chunk_index=extra.get("unit_chunk_index", 0),
+        unit_refs=extra.get("unit_refs", []),
+        embed_text=embedded,
+    )
+    return chunk, extra.get("metadata", {})
 
 
 def chunk_of(

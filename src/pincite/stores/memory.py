@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import copy
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -232,6 +232,27 @@ class MemoryStore:
             spec = full_spec({**state.spec.fields, **declared})
             self._states[subject, collection] = replace(state, spec=spec)
 
+    def stored_documents(self, subject: str, collection: str) -> Iterator[EmbeddedDocument]:
+        """Every document of the collection as it is now, ordered by id, with its vectors as
+        stored (float16)."""
+        for _, held in sorted(self._state(subject, collection).documents.items()):
+            rows: NDArray[Any] = np.array([row.vector for row in held.rows], dtype=np.float16)
+            yield replace(copy.deepcopy(held.given), vectors=rows)
+
+    def aliases(self, subject: str, collection: str) -> dict[str, str]:
+        """Old document ids and what they are called now."""
+        return dict(self._state(subject, collection).aliases)
+
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over."""
+        with self._writing:
+            state = self._state(subject, collection)
+            named = {old: state.named(new).given.document for old, new in aliases.items()}
+            fresh = {old: new for old, new in named.items() if old not in state.documents}
+            if fresh:
+                made = replace(state, aliases={**state.aliases, **fresh})
+                self._states[subject, collection] = made
+
     def stats(self, subject: str, collection: str) -> dict[str, Any]:
         """Counts of a collection, as its keyword side sees them."""
         state = self._state(subject, collection)
@@ -445,8 +466,8 @@ def _document(subject: str, collection: str, given: EmbeddedDocument, *, cosine:
             strict=True,
         )
     )
-    # The rows hold what was given, so the rest need not be kept.
-    return _Document(replace(given, chunks=(), vectors=_NO_VECTORS), rows)
+    kept = tuple(result.model_copy(deep=True) for result in given.chunks)
+    return _Document(replace(given, chunks=kept, vectors=_NO_VECTORS), rows)
 
 
 def _moved(old: _Document, new: str) -> _Document:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from pincite.model.documents import EmbeddedDocument
 
-__all__ = ["Prepared", "prepare", "stored_vectors"]
+__all__ = ["Prepared", "is_unit", "prepare", "stored_vectors"]
 
 _HALF_MAX: Final = 65_504.0
+_HALF_STEP: Final = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,12 @@ def prepare(document: EmbeddedDocument) -> Prepared:
 def stored_vectors(vectors: NDArray[Any], *, normalized: bool) -> NDArray[np.float16]:
     """Vectors as the store keeps them: float16, of unit length when ``normalized``.
 
+    Rows of float16 that have that length already are those of a store and stay bit for bit.
     Raises ``EmbeddingError`` for a raw value beyond float16's range.
     """
+    given = np.asarray(vectors)
+    if given.dtype == np.float16 and (not normalized or is_unit(given)):
+        return given
     wide = normalize_rows(vectors) if normalized else np.asarray(vectors, dtype=np.float32)
     if wide.size and float(np.abs(wide).max()) > _HALF_MAX:
         raise EmbeddingError(
@@ -86,6 +91,13 @@ def stored_vectors(vectors: NDArray[Any], *, normalized: bool) -> NDArray[np.flo
             "normalized."
         )
     return wide.astype(np.float16)
+
+
+def is_unit(rows: NDArray[np.float16]) -> bool:
+    """Whether each row has unit length as exactly as float16 allows, or is zero."""
+    wide = rows.astype(np.float64)
+    lengths = np.sqrt((wide * wide).sum(axis=1))
+    return bool((np.abs(lengths - (lengths > 0)) < _HALF_STEP).all())
 
 
 def _digest(given: EmbeddedDocument, rows: list[ChunkRow], metadata: str, geometry: bytes) -> bytes:

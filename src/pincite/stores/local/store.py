@@ -122,6 +122,19 @@ class LocalStore:
         checks.check_alpha(alpha)
         self._writer.set_alpha(subject, collection, alpha)
 
+    def alpha(self, subject: str, collection: str) -> float | None:
+        """The weight that ``set_alpha`` gave."""
+        return self._run(subject, collection, lambda session: session.snapshot.collection.alpha)
+
+    def aliases(self, subject: str, collection: str) -> dict[str, str]:
+        """Old document ids and what they are called now."""
+        return self._run(subject, collection, lambda session: dict(session.snapshot.aliases))
+
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over."""
+        if aliases:
+            self._writer.add_aliases(subject, collection, aliases)
+
     def compact(self, subject: str | None = None, collection: str | None = None) -> None:
         """Write each collection (or the one named) as one segment without deleted rows, and give
         the space back to the disk."""
@@ -226,6 +239,13 @@ class LocalStore:
         for collection in collections:
             checks.check_owner(subject, collection)
         return LocalReader(self._home, subject, tuple(collections))
+
+    def stored_documents(self, subject: str, collection: str) -> Iterator[EmbeddedDocument]:
+        """Every document of one committed state, ordered by id, with its vectors as stored
+        (float16). Readers and writers go on meanwhile."""
+        from pincite.stores.local.stored import stored_documents
+
+        return stored_documents(self._home, subject, collection)
 
     def all_chunks(self) -> Iterator[Chunk]:
         """Every chunk of every subject, in the order of subject, collection and document."""

@@ -155,6 +155,17 @@ class Writer:
         with self.editing(subject, collection) as edit:
             edit.set_record(replace(edit.record, alpha=alpha))
 
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over."""
+        with self.editing(subject, collection) as edit:
+            for alias, document in aliases.items():
+                key_text(alias, "document id")
+                key, *_ = self._named(edit, document)
+                if not find_document(edit.connection, edit.key, alias):
+                    edit.connection.execute(
+                        "INSERT OR REPLACE INTO aliases VALUES (?, ?, ?)", (edit.key, alias, key)
+                    )
+
     def setup(self) -> None:
         """Create the store, bring its format up to date, and rebuild what an older version of the
         analyser derived."""
