@@ -1,6 +1,7 @@
 """PostgreSQL: how fast are upserts and hybrid searches, and how good and fast is the keyword leg?
 
     python benchmarks/postgres.py --corpus FOLDER --data FOLDER [--chunks 100000] [--json OUT]
+    python benchmarks/postgres.py --scale [--rows 200000] [--collections 10000]
 
 FOLDER of --corpus holds chunks.txt and headings.txt of benchmarks/corpus.py; --data holds judged
 sets in BEIR folders. The server is the one of PINCITE_TEST_POSTGRES, else one that is started with
@@ -11,6 +12,10 @@ The rivals hold the same texts in a table of their own: a stored tsvector with a
 ts_rank_cd, the query's words joined by OR (what ranked retrieval needs) or by AND (what
 plainto_tsquery gives), and to_tsvector of each row for each query, without an index. Contenders
 take turns, query by query, on one connection each, after VACUUM ANALYZE.
+
+--scale asks whether a filter loses hits: a tenant of 15 rows that lie far from the query, among
+many rows with an index on their vectors, in one collection (an expression filter) and as a
+collection of its own; and what planning costs with many collections. It fails when a hit is lost.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +240,101 @@ async def quality(uri: str, data: Path) -> dict[str, dict[str, float]]:
     return found
 
 
+async def scale(uri: str, rows: int, collections: int) -> dict[str, Any]:
+    """All k of a far tenant's rows on both legs, and planning time with many collections."""
+    rng = np.random.default_rng(11)
+    store = open_postgres(f"{uri}{'&' if '?' in uri else '?'}schema=scale", create=True)
+    near = np.concatenate([np.ones((rows, 1)), 0.1 * rng.normal(size=(rows, 31))], axis=1)
+    far = np.concatenate([-np.ones((15, 1)), 0.1 * rng.normal(size=(15, 31))], axis=1)
+    vectors = np.concatenate([near, far]).astype(np.float32)
+    names = [f"n{i:07}" for i in range(rows)] + [f"f{i:02}" for i in range(15)]
+    started = time.perf_counter()
+    for first in range(0, len(names), 5_000):
+        batch = [tenant_row(names[i], vectors[i]) for i in range(first, len(names))[:5_000]]
+        await store.commit(SUBJECT, "all", batch)
+    await store.commit(
+        SUBJECT, "own", [tenant_row(n, v) for n, v in zip(names[rows:], far, strict=True)]
+    )
+    result: dict[str, Any] = {
+        "rows": len(names),
+        "load_seconds": round(time.perf_counter() - started),
+    }
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    query = [1.0] + [0.0] * 31
+    reader = store.reader(SUBJECT, ["all", "own"])
+    where = F("tenant") == "small"
+    stats = await store.stats(SUBJECT, "all")
+    result["indexed"] = stats["vector_index"]
+    for name, target, kept in (("filter", "all", where), ("collection of its own", "own", None)):
+        for k in (10, 15):
+            found = {
+                "vector": await reader.near_vector(target, vector=query, limit=k, where=kept),
+                "keyword": await reader.bm25(target, query="quartz", limit=k, where=kept),
+                "hybrid": await reader.hybrid(
+                    target, query="quartz", vector=query, limit=k, where=kept
+                ),
+            }
+            counts = {leg: len(hits) for leg, hits in found.items()}
+            result[f"{name}, k={k}"] = counts
+            assert set(counts.values()) == {k}, counts
+            assert all(h.chunk.document[0] == "f" for hits in found.values() for h in hits)
+    result["pgvector's own filtered search, k=10"] = naive_filtered(uri, query)
+    result["planning_ms_one_collection"] = planning(uri)
+    for number in range(collections):
+        await store.commit(f"tenant{number}", "c", [tenant_row("d", far[number % 15])])
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    result["collections"] = collections
+    result["planning_ms_many_collections"] = planning(uri)
+    port = store.reader(f"tenant{collections - 1}", ["c"])
+    race_of = {
+        "hybrid among many collections": lambda _: port.hybrid(
+            "c", query="quartz", vector=query, limit=10
+        )
+    }
+    result["search"] = await race(race_of, 50)
+    await store.aclose()
+    return result
+
+
+def tenant_row(name: str, vector: np.ndarray) -> EmbeddedDocument:
+    made = document(name, "quartz of words", np.asarray(vector, dtype=np.float32), 1)
+    return replace(made, metadata={"tenant": "small" if name[0] == "f" else "large"})
+
+
+def naive_filtered(uri: str, query: Sequence[float]) -> dict[str, int]:
+    """Rows that ORDER BY distance LIMIT 10 with the filter returns when the index serves it."""
+    found = {}
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("SET enable_sort = off")
+        connection.execute("SET enable_bitmapscan = off")
+        for mode in ("off", "strict_order", "relaxed_order"):
+            connection.execute(f"SET hnsw.iterative_scan = '{mode}'")
+            found[mode] = len(
+                connection.execute(
+                    "SELECT key FROM scale.chunks WHERE collection = 1"
+                    " AND fields -> 'tenant' ->> 0 = 'small'"
+                    " ORDER BY (embedding::halfvec(32)) <#> %s::halfvec(32) LIMIT 10",
+                    [str(list(query))],
+                ).fetchall()
+            )
+    return found
+
+
+def planning(uri: str) -> float:
+    """Milliseconds to plan a filtered exact scan, the median of 20."""
+    times = []
+    with psycopg.connect(uri, autocommit=True) as connection:
+        for _ in range(20):
+            plan = connection.execute(
+                "EXPLAIN (SUMMARY ON) SELECT key FROM scale.chunks c WHERE collection = 2"
+                """ AND c.fields @> '{"tenant": ["small"]}'"""
+            ).fetchall()
+            times.append(float(plan[-1][0].split()[2]))
+    return round(statistics.median(times), 3)
+
+
 def read_lines(path: Path, count: int) -> list[str]:
     with path.open(encoding="utf-8") as lines:
         return [line.rstrip("\n") for line in itertools.islice(lines, count)]
@@ -273,6 +374,8 @@ async def measure(arguments: argparse.Namespace, uri: str) -> dict[str, Any]:
         await store.aclose()
     if arguments.data:
         result["ndcg"] = await quality(uri, arguments.data)
+    if arguments.scale:
+        result["scale"] = await scale(uri, arguments.rows, arguments.collections)
     return result
 
 
@@ -282,6 +385,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the judged sets")
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--scale", action="store_true", help="many rows, many collections")
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--collections", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write the figures there")
     arguments = parser.parse_args()
     with server() as uri:

@@ -34,6 +34,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
+_PREFIX = f"pincite_test_{os.getpid()}_"
 _SCHEMAS = count()
 
 
@@ -66,6 +67,7 @@ def postgres_uri() -> Iterator[str]:
     given = os.environ.get("PINCITE_TEST_POSTGRES")
     if given:
         yield given
+        _drop_schemas(given)
         return
     with embedded_postgres() as server:
         _relax(server.get_uri())
@@ -81,13 +83,30 @@ def new_postgres():
 @pytest.fixture
 def postgres_schema() -> str:
     """The name of a schema that nothing else uses."""
-    return f"t{os.getpid()}_{next(_SCHEMAS)}"
+    return f"{_PREFIX}{next(_SCHEMAS)}"
+
+
+@pytest.fixture(scope="session")
+def postgres_schemas() -> Iterator[str]:
+    """Names of schemas that nothing else uses, for what makes its stores without fixtures."""
+    return (f"{_PREFIX}{number}" for number in _SCHEMAS)
 
 
 @pytest.fixture
 def postgres_store_uri(postgres_uri: str, postgres_schema: str) -> str:
     """The URI of a store that is not there yet."""
     return f"{postgres_uri}{'&' if '?' in postgres_uri else '?'}schema={postgres_schema}"
+
+
+def _drop_schemas(uri: str) -> None:
+    import psycopg
+    from psycopg import sql
+
+    with psycopg.connect(uri, autocommit=True) as connection:
+        found = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
+        for (name,) in connection.execute(found, [_PREFIX]).fetchall():
+            drop = sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name))
+            connection.execute(drop)
 
 
 def _relax(uri: str) -> None:

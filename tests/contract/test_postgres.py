@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -13,22 +12,22 @@ from pincite.stores.postgres.opening import PgStore, open_postgres
 from pincite.testing import HashEmbedder, SinkContract, VectorStoreContract
 from pincite.testing.stateful import state_machine_test
 
-_SERVER: list[str] = []
-_NUMBERS = count()
+_SERVER: list[tuple[str, Iterator[str]]] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _server(postgres_uri: str) -> Iterator[None]:
+def _server(postgres_uri: str, postgres_schemas: Iterator[str]) -> Iterator[None]:
     """The state machine makes its stores without fixtures."""
-    _SERVER.append(postgres_uri)
+    _SERVER.append((postgres_uri, postgres_schemas))
     yield
     _SERVER.clear()
 
 
 def make(**options: Any) -> PgStore:
     """A new, empty store."""
-    uri = f"{_SERVER[0]}{'&' if '?' in _SERVER[0] else '?'}schema=c{next(_NUMBERS)}_{id(_SERVER)}"
-    return open_postgres(uri, create=True, **options)
+    uri, schemas = _SERVER[0]
+    place = f"{uri}{'&' if '?' in uri else '?'}schema={next(schemas)}"
+    return open_postgres(place, create=True, **options)
 
 
 class TestPostgres(VectorStoreContract):

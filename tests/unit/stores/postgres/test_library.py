@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,15 @@ def test_the_example_of_the_page_runs(postgres_uri: str, postgres_schema: str) -
     document, chunks = anyio.run(example, b"# Report\n\nQuartz veins hold gold.\n")
     assert len(document) == 64
     assert chunks == 1
+
+
+def test_the_example_of_our_page_runs(postgres_uri: str, postgres_schema: str) -> None:
+    page = Path(__file__).parents[4] / "docs" / "postgres.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(block.replace('"pincite")', f'"{postgres_schema}")'), page.name, "exec"), names)
+
+    assert anyio.run(names["index"], postgres_uri, b"# Report\n\nQuartz veins.\n") == 1
 
 
 # -- blocking
