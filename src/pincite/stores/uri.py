@@ -3,6 +3,9 @@
     local:PATH    a folder on this machine
     memory:       nothing on disk; gone with the process
     postgresql://USER@HOST/DATABASE    a PostgreSQL server; also pgvector:postgresql://...
+    qdrant:http://HOST:PORT    a Qdrant server; qdrant:FOLDER and qdrant::memory: without one
+    chroma:FOLDER    a Chroma database; chroma:http://HOST:PORT?keyword=FOLDER on a server
+    milvus:http://HOST:PORT    a Milvus server; milvus:PATH.db without one
 
 A scheme may be written in any case and ends at the first colon. ``?subject=NAME`` at the end
 names the subject that a domain reads; opening a store does not need it. In the URI of a server it
@@ -19,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from pincite.errors import InvalidArgument, MissingExtra
+from pincite.errors import InvalidArgument
 from pincite.stores.ports import ManagedSink, SyncStore
 
 if TYPE_CHECKING:
@@ -37,19 +40,15 @@ __all__ = [
 
 DEFAULT_SUBJECT: Final = "local"
 
-_FORMS = "local:PATH or memory:, or postgresql://USER@HOST/DATABASE"
+_FORMS = (
+    "local:PATH or memory:, or postgresql://USER@HOST/DATABASE, or qdrant:, chroma: or milvus: with"
+    " a path or http://HOST:PORT"
+)
 
 _SUBJECT = re.compile(r"([?&])subject=([^?&]*)(&?)")
 
-_EXTRAS: Mapping[str, str] = MappingProxyType(
-    {
-        "postgresql": "postgres",
-        "postgres": "postgres",
-        "pgvector": "postgres",
-        "qdrant": "qdrant",
-        "chroma": "chroma",
-        "milvus": "milvus",
-    }
+_WITH_PARAMETERS: Final = frozenset(
+    {"postgresql", "postgres", "pgvector", "qdrant", "chroma", "milvus"}
 )
 
 
@@ -84,11 +83,11 @@ def _split(uri: str) -> tuple[str, str, str | None]:
     scheme = scheme.lower()
     if not colon or not scheme:
         raise InvalidArgument(f"{uri!r} names no scheme; use {_FORMS}.")
-    if scheme not in _OPENERS and scheme not in _EXTRAS:
+    if scheme not in _OPENERS and scheme not in _SERVERS:
         raise InvalidArgument(f"Unknown scheme {scheme!r} in {uri!r}; use {_FORMS}.")
     if "\0" in rest:
         raise InvalidArgument(f"{uri!r} holds a NUL character; use {_FORMS}.")
-    if scheme in _EXTRAS:
+    if scheme in _WITH_PARAMETERS:
         return _split_parameters(scheme, rest)
     place, mark, subject = rest.rpartition("?subject=")
     return (scheme, place, unquote(subject)) if mark else (scheme, rest, None)
@@ -106,21 +105,15 @@ def _split_parameters(scheme: str, rest: str) -> tuple[str, str, str | None]:
 def open_sync_store(uri: str, *, create: bool = False) -> SyncStore:
     """Open a store for callers without an event loop; one on a server runs its own in a thread.
 
-    Raises ``InvalidArgument`` for a malformed URI, ``MissingExtra`` for a scheme that an extra
-    serves, and ``StoreNotFound`` when nothing is there and ``create`` is False (a server is asked
-    at the first use).
+    Raises ``InvalidArgument`` for a malformed URI, ``MissingExtra`` for a scheme whose extra is
+    not installed, and ``StoreNotFound`` when nothing is there and ``create`` is False (a server is
+    asked at the first use).
     """
     parts = parse_uri(uri)
     if parts.scheme in _SERVERS:
         from pincite.stores.blocking import Blocking
 
         return Blocking(_SERVERS[parts.scheme](parts, create, None))
-    if parts.scheme in _EXTRAS:
-        extra = _EXTRAS[parts.scheme]
-        raise MissingExtra(
-            f"{parts.scheme}: stores come with the extra [{extra}], which is not installed:"
-            f" pip install 'pincite[{extra}]'. Without it use {_FORMS}."
-        )
     return _OPENERS[parts.scheme](parts, create)
 
 
@@ -177,6 +170,31 @@ _SERVERS: Mapping[str, Callable[[StoreUri, bool, QueryEmbedder | None], AsyncSto
     )
 )
 
+
+def _open_qdrant(parts: StoreUri, create: bool) -> SyncStore:
+    from pincite.stores.qdrant.opening import open_qdrant
+
+    return open_qdrant(parts.place, create=create)
+
+
+def _open_chroma(parts: StoreUri, create: bool) -> SyncStore:
+    from pincite.stores.chroma.opening import open_chroma
+
+    return open_chroma(parts.place, create=create)
+
+
+def _open_milvus(parts: StoreUri, create: bool) -> SyncStore:
+    from pincite.stores.milvus.opening import open_milvus
+
+    return open_milvus(parts.place, create=create)
+
+
 _OPENERS: Mapping[str, Callable[[StoreUri, bool], SyncStore]] = MappingProxyType(
-    {"local": _open_local, "memory": _open_memory}
+    {
+        "local": _open_local,
+        "memory": _open_memory,
+        "qdrant": _open_qdrant,
+        "chroma": _open_chroma,
+        "milvus": _open_milvus,
+    }
 )

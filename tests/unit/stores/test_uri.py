@@ -1,6 +1,7 @@
 """Store URIs: what they open, and what is refused."""
 
 import os
+import sys
 
 import anyio
 import pytest
@@ -48,17 +49,23 @@ def test_a_malformed_uri_lists_the_forms(uri):
 
 
 @pytest.mark.parametrize(
-    ("uri", "extra"),
+    ("uri", "extra", "package"),
     [
-        ("Qdrant:http://host", "qdrant"),
-        ("chroma:/folder", "chroma"),
-        ("milvus:file.db", "milvus"),
+        ("Qdrant:http://host", "qdrant", "qdrant_client"),
+        ("qdrant::memory:", "qdrant", "qdrant_client"),
+        ("chroma:folder", "chroma", "chromadb"),
+        ("chroma:http://host", "chroma", "chromadb"),
+        ("milvus:file.db", "milvus", "pymilvus"),
+        ("milvus:http://host", "milvus", "pymilvus"),
     ],
 )
-def test_a_scheme_of_an_extra_names_its_install_command(uri, extra):
+def test_a_missing_extra_names_its_install_command(uri, extra, package, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
     for opener in (open_store, open_sync_store):
-        with pytest.raises(MissingExtra, match=rf"pincite\[{extra}\]"):
-            opener(uri)
+        with pytest.raises(MissingExtra, match=rf"pip install 'pincite\[{extra}\]'"):
+            opener(uri, create=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_memory_stores_share_nothing():

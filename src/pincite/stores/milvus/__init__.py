@@ -1,0 +1,1 @@
+"""Milvus: vectors, terms and chunks in one collection for each dimension."""

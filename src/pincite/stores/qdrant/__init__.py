@@ -1,0 +1,1 @@
+"""Qdrant: vectors, terms and chunks in one collection for each dimension."""
