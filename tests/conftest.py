@@ -115,4 +115,5 @@ def _relax(uri: str) -> None:
 
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("ALTER SYSTEM SET synchronous_commit = off")
         connection.execute("SELECT pg_reload_conf()")

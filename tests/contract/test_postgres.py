@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from pincite.stores.blocking import Blocking
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.opening import PgStore, open_postgres
+from pincite.stores.threaded import Threaded
 from pincite.testing import HashEmbedder, SinkContract, VectorStoreContract
 from pincite.testing.stateful import state_machine_test
 
@@ -71,4 +73,9 @@ def test_the_contract_of_the_vector_leg_holds_over_an_index() -> None:
         assert run_test(VectorStoreContract, name, factory) is None, name
 
 
-TestPostgresMachine = state_machine_test(make, examples=5, steps=15)
+TestPostgresMachine = state_machine_test(make, examples=4, steps=15)
+
+# As the library sees it: through an event loop of its own, called from threads.
+TestPostgresBlockingMachine = state_machine_test(
+    lambda: Threaded(Blocking(make())), examples=2, steps=12
+)

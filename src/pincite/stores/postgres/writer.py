@@ -35,6 +35,9 @@ _LONGEST_VECTOR: Final = 16_000
 _MOST_PARTS: Final = 64
 """Rows of ``totals`` from which they are summed up into one."""
 
+_REFRESHED: Final = 200
+"""Documents that are read and written at once when their chunks' fields are made anew."""
+
 _CHUNKS_OF: Final[LiteralString] = """
 SELECT c.key, {columns} FROM {chunks} c JOIN {documents} d ON d.key = c.document
 WHERE d.key = ANY(%s) ORDER BY c.key"""
@@ -110,22 +113,29 @@ class Write:
 
     async def count(self, chunks: int, tokens: int) -> None:
         """Add to the collection's counts; sum their rows up when there are many."""
-        await self.run(
-            "INSERT INTO {totals} (collection, chunks, tokens) VALUES (%s, %s, %s)",
-            [self.record.key, chunks, tokens],
+        ((parts,),) = await self.run(
+            "INSERT INTO {totals} (collection, chunks, tokens) VALUES (%(c)s, %(n)s, %(t)s)"
+            " RETURNING (SELECT count(*) FROM {totals} WHERE collection = %(c)s)",
+            {"c": self.record.key, "n": chunks, "t": tokens},
         )
+        if parts < _MOST_PARTS:
+            return
         await self.run(
             """WITH parts AS (SELECT key FROM {totals} WHERE collection = %(c)s
-                ORDER BY key FOR UPDATE SKIP LOCKED),
+                FOR UPDATE SKIP LOCKED),
             gone AS (DELETE FROM {totals} WHERE key IN (SELECT key FROM parts)
-                AND (SELECT count(*) FROM parts) > %(most)s RETURNING chunks, tokens)
+                RETURNING chunks, tokens)
             INSERT INTO {totals} (collection, chunks, tokens)
             SELECT %(c)s, sum(chunks), sum(tokens) FROM gone HAVING count(*) > 0""",
-            {"c": self.record.key, "most": _MOST_PARTS},
+            {"c": self.record.key},
         )
 
     async def refresh(self, documents: Sequence[int]) -> None:
         """Make the ids and the filters' view of the documents' chunks anew; vectors stay."""
+        for first in range(0, len(documents), _REFRESHED):
+            await self._refresh(documents[first : first + _REFRESHED])
+
+    async def _refresh(self, documents: Sequence[int]) -> None:
         rows = await self.run(
             _CHUNKS_OF,
             [list(documents)],

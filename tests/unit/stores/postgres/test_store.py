@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -18,6 +22,7 @@ from pincite.errors import CollectionMismatch, EmbeddingError, InvalidArgument, 
 from pincite.model.documents import ModelIdentity
 from pincite.model.fields import Field, FieldType
 from pincite.model.where import F
+from pincite.stores.local.store import LocalStore
 from pincite.stores.memory import MemoryStore
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.opening import PgStore, open_postgres
@@ -222,6 +227,70 @@ def whole_chunk(name: str) -> Any:
     return Chunk("", document=name)
 
 
+def test_scores_are_those_of_the_local_store(run: Callable[..., None], tmp_path: Path) -> None:
+    """In three languages, also after updates that move the average length, and deletes."""
+    rng = random.Random(4)
+    words = ["quartz", "Häuser", "running", "ran", "montañas", "ERR-4021", "石英", "der", "the"]
+
+    def text() -> str:
+        return " ".join(rng.choices(words, k=rng.randint(1, 30)))
+
+    async def use(store: PgStore) -> None:
+        local = Threaded(LocalStore(tmp_path / "store"))
+        both = (store, local)
+
+        async def commit(names: Sequence[str]) -> None:
+            made = [
+                replace(whole(name, text(), text()), language=rng.choice(["en", "de", "es", ""]))
+                for name in names
+            ]
+            for each in both:
+                await each.commit(SUBJECT, COLLECTION, made)
+
+        async def compare() -> None:
+            for _ in range(12):
+                query, limit = text()[:60], rng.choice([1, 5, 200])
+                ours, theirs = [
+                    await reader(each).bm25(COLLECTION, query=query, limit=limit) for each in both
+                ]
+                assert ids(ours) == ids(theirs)
+                assert [hit.score for hit in ours] == [hit.score for hit in theirs]
+                assert [hit.highlights for hit in ours] == [hit.highlights for hit in theirs]
+
+        names = [f"d{number}" for number in range(40)]
+        await commit(names)
+        await compare()
+        await commit(names[::3])
+        for each in both:
+            await each.delete(SUBJECT, COLLECTION, names[::5])
+        await compare()
+        await local.aclose()
+
+    run(use)
+
+
+def test_pgvector_may_live_in_a_schema_that_is_not_searched(postgres_uri: str) -> None:
+    async def go(conninfo: str) -> None:
+        store = PgStore(conninfo, create=True, tuning=Tuning(exact_rows=0, index_rows=1))
+        await put(store, "a", "quartz")
+        assert (await store.stats(SUBJECT, COLLECTION))["vector_index"] is True
+        for method in METHODS:
+            assert len(await call(reader(store), method)) == 1, method
+        await store.aclose()
+
+    name = f"elsewhere_{os.getpid()}"
+    conninfo = psycopg.conninfo.make_conninfo(postgres_uri, dbname=name)
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            with psycopg.connect(conninfo, autocommit=True) as other:
+                other.execute("CREATE SCHEMA ext")
+                other.execute("CREATE EXTENSION vector SCHEMA ext")
+            anyio.run(go, conninfo)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 # -- models
 
 
@@ -264,11 +333,8 @@ def test_another_model_is_refused_before_any_write(run: Callable[..., None]) -> 
     async def use(store: PgStore) -> None:
         await store.commit(SUBJECT, COLLECTION, [whole("a", "quartz", model=m1)])
         for model in (m2, m3):
-            made = whole("b", "quartz", model=model)
-            made = type(made)(**{
-                **{name: getattr(made, name) for name in made.__slots__},
-                "vectors": np.ones((1, model.dimension), dtype=np.float32),
-            })  # fmt: skip
+            rows = np.ones((1, model.dimension), dtype=np.float32)
+            made = replace(whole("b", "quartz", model=model), vectors=rows)
             with pytest.raises(CollectionMismatch) as caught:
                 await store.commit(SUBJECT, COLLECTION, [made])
             for named in ("m1", "32", model.name, str(model.dimension), "reindex --model"):
@@ -286,10 +352,9 @@ def test_raw_products_are_kept_for_a_model_that_is_not_normalised(
 
     async def use(store: PgStore) -> None:
         for name, vector in (("long", [30.0, 0.0]), ("short", [1.0, 0.0]), ("off", [-2.0, 4.0])):
-            made = whole(name, "quartz", model=model)
             rows = np.array([vector], dtype=np.float32)
-            fields = {slot: getattr(made, slot) for slot in made.__slots__}
-            await store.commit(SUBJECT, COLLECTION, [type(made)(**{**fields, "vectors": rows})])
+            made = replace(whole(name, "quartz", model=model), vectors=rows)
+            await store.commit(SUBJECT, COLLECTION, [made])
         hits = await reader(store).near_vector(COLLECTION, vector=[2.0, 0.0], limit=5)
         assert [(hit.chunk.document, hit.score) for hit in hits] == [
             ("long", 60.0),
@@ -332,9 +397,7 @@ def test_a_filter_that_an_index_serves_badly_still_finds_everything(
 
 def _lone(name: str, vector: Any, tenant: str) -> Any:
     made = whole(name, "quartz of words", metadata={"tenant": tenant})
-    fields = {slot: getattr(made, slot) for slot in made.__slots__}
-    fields |= {"vectors": np.array([vector], dtype=np.float32), "language": "en"}
-    return type(made)(**fields)
+    return replace(made, vectors=np.array([vector], dtype=np.float32), language="en")
 
 
 async def _plan_uses_index(store: PgStore) -> bool:
