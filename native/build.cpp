@@ -8,15 +8,16 @@ namespace pincite {
 namespace {
 
 constexpr std::uint8_t kWide = 255;  // the frequency stands in `wide`
+constexpr std::size_t kAhead = 24;   // how far memory is fetched ahead
 
 // The distinct terms of each text, with their frequencies, in the order of appearance.
 struct Counted {
-    std::vector<std::uint32_t> terms;
-    std::vector<std::uint8_t> tfs;
+    Large<std::uint32_t> terms;
+    Large<std::uint8_t> tfs;
     std::vector<std::uint32_t> wide;
     std::vector<std::size_t> ends;
     std::vector<std::uint32_t> lengths;
-    std::vector<std::uint32_t> df;  // by term
+    Large<std::uint32_t> df;  // by term
 };
 
 class Counter {
@@ -46,8 +47,8 @@ private:
         tfs_.clear();
         length_ = 0;
         stopped_ = false;
-        for (std::size_t i = begin; i < end; ++i) {
-            const std::uint32_t direct = lexicon_.direct(scan_.words[i]);
+        look_up(begin, end);
+        for (const std::uint32_t direct : directs_) {
             if (direct & Lexicon::kSeveral) {
                 for (const Piece& piece : lexicon_.several(direct)) {
                     add(piece.term, piece.part, piece.stop, stops);
@@ -55,6 +56,20 @@ private:
             } else {
                 add(direct & ~Lexicon::kStop, false, direct & Lexicon::kStop, stops);
             }
+        }
+    }
+
+    void look_up(std::size_t begin, std::size_t end) {
+        directs_.clear();
+        const std::size_t last = scan_.words.size();
+        for (std::size_t i = begin; i < end; ++i) {
+            if (i + kAhead < last) lexicon_.prefetch(scan_.words[i + kAhead]);
+            const std::uint32_t direct = lexicon_.direct(scan_.words[i]);
+            if (!(direct & Lexicon::kSeveral)) {
+                __builtin_prefetch(&where_[direct & ~Lexicon::kStop]);
+                __builtin_prefetch(&counted_.df[direct & ~Lexicon::kStop], 1);
+            }
+            directs_.push_back(direct);
         }
     }
 
@@ -86,8 +101,8 @@ private:
     const Lexicon& lexicon_;
     const Scan& scan_;
     Counted counted_;
-    std::vector<std::uint32_t> where_;  // of a term, its place in `terms_` when it is there
-    std::vector<std::uint32_t> terms_, tfs_;
+    Large<std::uint32_t> where_;  // of a term, its place in `terms_` when it is there
+    std::vector<std::uint32_t> directs_, terms_, tfs_;
     std::uint32_t length_ = 0;
     bool stopped_ = false;
 };
@@ -119,13 +134,22 @@ std::vector<std::uint32_t> sorted_terms(const Strings& terms, const std::vector<
     return order;
 }
 
+using Places = Large<std::size_t>;
+
 template <typename Tf>
-void fill(const Counted& part, std::uint32_t row, std::vector<std::size_t>& next,
-          std::vector<std::uint32_t>& rows, std::vector<Tf>& tfs) {
+void fill(const Counted& part, std::uint32_t row, Places& next, Large<std::uint32_t>& rows,
+          Large<Tf>& tfs) {
     auto wide = part.wide.begin();
     std::size_t begin = 0;
+    const std::size_t last = part.terms.size();
     for (const std::size_t end : part.ends) {
         for (std::size_t i = begin; i < end; ++i) {
+            if (i + 2 * kAhead < last) __builtin_prefetch(&next[part.terms[i + 2 * kAhead]], 1);
+            if (i + kAhead < last) {
+                const std::size_t soon = next[part.terms[i + kAhead]];
+                __builtin_prefetch(&rows[soon], 1);
+                __builtin_prefetch(&tfs[soon], 1);
+            }
             const std::size_t at = next[part.terms[i]]++;
             rows[at] = row;
             tfs[at] = static_cast<Tf>(part.tfs[i] == kWide ? *wide++ : part.tfs[i]);
@@ -136,10 +160,10 @@ void fill(const Counted& part, std::uint32_t row, std::vector<std::size_t>& next
 }
 
 // Where each part's postings of each term begin, and the offsets of the terms.
-std::vector<std::vector<std::size_t>> offsets(const std::vector<std::uint32_t>& order,
-                                              const std::vector<Counted>& parts, std::size_t terms,
-                                              std::vector<std::uint64_t>& out) {
-    std::vector<std::vector<std::size_t>> next(parts.size(), std::vector<std::size_t>(terms));
+std::vector<Places> offsets(const std::vector<std::uint32_t>& order,
+                            const std::vector<Counted>& parts, std::size_t terms,
+                            std::vector<std::uint64_t>& out) {
+    std::vector<Places> next(parts.size(), Places(terms));
     std::size_t at = 0;
     out.push_back(0);
     for (const std::uint32_t term : order) {

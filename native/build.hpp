@@ -13,9 +13,9 @@ namespace pincite {
 struct Inverted {
     std::vector<std::uint8_t> vocabulary;
     std::vector<std::uint64_t> vocabulary_offsets, postings_offsets;  // T + 1
-    std::vector<std::uint32_t> rows;
-    std::vector<std::uint8_t> small_tfs;  // or, when a frequency is above 255,
-    std::vector<std::uint32_t> large_tfs;
+    Large<std::uint32_t> rows;
+    Large<std::uint8_t> small_tfs;  // or, when a frequency is above 255,
+    Large<std::uint32_t> large_tfs;
     std::vector<std::uint32_t> lengths;
 };
 

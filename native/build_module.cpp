@@ -19,11 +19,13 @@ namespace py = pybind11;
 namespace pincite {
 namespace {
 
-template <typename T>
-py::array_t<T> array_of(std::vector<T>&& values) {
-    auto* held = new std::vector<T>(std::move(values));
-    const py::capsule owner(held, [](void* data) { delete static_cast<std::vector<T>*>(data); });
-    return py::array_t<T>(static_cast<py::ssize_t>(held->size()), held->data(), owner);
+// The vector's memory as an array, not copied.
+template <typename Vector>
+py::array_t<typename Vector::value_type> array_of(Vector&& values) {
+    auto* held = new Vector(std::move(values));
+    const py::capsule owner(held, [](void* data) { delete static_cast<Vector*>(data); });
+    return py::array_t<typename Vector::value_type>(static_cast<py::ssize_t>(held->size()),
+                                                    held->data(), owner);
 }
 
 std::string_view bytes_in(const py::handle& encoded) {

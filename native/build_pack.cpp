@@ -122,7 +122,7 @@ private:
     }
 
     // A code that none of the group's postings in [from, to) exceeds.
-    std::uint8_t bound(const std::vector<std::uint8_t>& codes, std::size_t from, std::size_t to,
+    std::uint8_t bound(const Large<std::uint8_t>& codes, std::size_t from, std::size_t to,
                        std::uint8_t first, std::uint8_t last) const {
         std::uint8_t most = 0;
         std::uint32_t least = 0xFFFFFFFFu;

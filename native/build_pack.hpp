@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "build_memory.hpp"
+
 namespace pincite {
 
 // How postings are encoded: the classes of frequencies, and for each code, ascending by class and
@@ -36,8 +38,8 @@ struct Grouped {
 };
 
 struct Packed {
-    std::vector<std::uint16_t> rows;
-    std::vector<std::uint8_t> codes;
+    Large<std::uint16_t> rows;
+    Large<std::uint8_t> codes;
     std::vector<std::uint32_t> large_at, large_tfs;
     std::vector<std::uint32_t> term_runs, run_starts;
     std::vector<std::uint16_t> run_blocks;

@@ -153,27 +153,49 @@ private:
     }
 
     void chunk(std::string_view text) {
-        if (simplified(text)) {
-            flush();  // words point into the buffer
-            ascii(simple_.data(), simple_.data() + simple_.size());
-            flush();
-        } else {
+        if (!simplified(text)) {
             add(Strings::key(text, tag_of(Kind::kChunk, language_)));
+            return;
         }
+        flush();  // words point into the buffer
+        ascii(simple_.data(), simple_.data() + simple_.size());
+        flush();
+        for (const std::string_view run : runs_) pairs(run);
     }
 
-    // The chunk in ASCII, when all its other characters mean as much.
+    // The chunk in ASCII, when all its other characters mean as much or are read in pairs.
     bool simplified(std::string_view text) {
         simple_.clear();
+        runs_.clear();
+        bool paired = false;
         for (std::size_t i = 0; i < text.size();) {
             const auto [code, size] = character(bytes(text.data()) + i);
             const char mark = code < 0x80 ? static_cast<char>(code)
                                           : code < marks_.size() ? marks_[code] : 0;
             if (!mark && code) return false;
-            simple_.push_back(mark);
+            const bool pair = mark == Lexicon::kPaired && code >= 0x80;
+            if (pair && paired) {
+                runs_.back() = {runs_.back().data(), runs_.back().size() + size};
+            } else if (pair) {
+                runs_.push_back(text.substr(i, size));
+            }
+            paired = pair;
+            simple_.push_back(pair ? ' ' : mark);
             i += size;
         }
         return true;
+    }
+
+    // Neighbours of a run, or its only character.
+    void pairs(std::string_view run) {
+        std::size_t before = character(bytes(run.data())).second;
+        if (before == run.size()) add(Strings::key(run, tag_of(Kind::kBigram, 0)));
+        for (std::size_t at = 0; at + before < run.size();) {
+            const std::size_t size = character(bytes(run.data()) + at + before).second;
+            add(Strings::key(run.substr(at, before + size), tag_of(Kind::kBigram, 0)));
+            at += before;
+            before = size;
+        }
     }
 
     void ascii(const char* at, const char* end) {
@@ -275,6 +297,7 @@ private:
     std::array<Strings::Key, kBatch> keys_;
     std::array<char, kBatch * kLongest> buffer_;
     std::string simple_;
+    std::vector<std::string_view> runs_;
 };
 
 }  // namespace
@@ -351,7 +374,7 @@ std::uint32_t Strings::add(const Key& key) {
 }
 
 void Strings::grow() {
-    std::vector<Slot> old(slots_.size() * 4, Slot{0, 0, 0, kNone});
+    Large<Slot> old(slots_.size() * 4, Slot{0, 0, 0, kNone});
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
@@ -378,6 +401,9 @@ Scan Lexicon::scan(const Text* texts, std::size_t count) const {
     Scan scan;
     scan.known = static_cast<std::uint32_t>(raws_.size());
     scan.ends.reserve(count);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += texts[i].size;
+    scan.words.reserve(bytes / 6);
     Reader reader(raws_, marks_, scan);
     for (std::size_t i = 0; i < count; ++i) reader.text(texts[i]);
     return scan;
@@ -412,7 +438,7 @@ void Lexicon::take_apart(std::uint32_t raw) {
         return;
     }
     const std::string text(raws_.text(raw));
-    if (kind_of(tag) == Kind::kWord) {
+    if (kind_of(tag) != Kind::kItem) {
         word_piece(waiting_pieces_, text, language, false);
     } else {
         std::size_t core = 0;

@@ -2,7 +2,8 @@
 //
 // A raw word is what the analyser looks at on its own: an ASCII word in lower case, an ASCII word or
 // identifier as written (with its tail: ++, #, 's), or, where text is not ASCII, all that stands
-// between white space. Each distinct one is taken apart once; stems, and what is not ASCII, come
+// between white space, or a pair of characters
+// of a script without spaces. Each distinct one is taken apart once; stems, and what is not ASCII, come
 // from Python, so that both paths give the same terms.
 #pragma once
 
@@ -13,6 +14,8 @@
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "build_memory.hpp"
 
 namespace pincite {
 
@@ -64,13 +67,13 @@ private:
     std::size_t place(const Key& key) const;
     void grow();
 
-    std::vector<Slot> slots_;
+    Large<Slot> slots_;
     std::size_t mask_;
     std::vector<Entry> entries_;
     std::vector<char> text_;
 };
 
-enum class Kind : std::uint8_t { kWord, kItem, kChunk };
+enum class Kind : std::uint8_t { kWord, kItem, kBigram, kChunk };
 
 // One text to be read: UTF-8 with any surrogate encoded like another character.
 struct Text {
@@ -83,7 +86,7 @@ struct Text {
 // The raw words of texts in order, by number. Until the lexicon absorbs the scan, numbers from
 // `known` on are local: they count what the lexicon did not have when the scan began.
 struct Scan {
-    std::vector<std::uint32_t> words;
+    Large<std::uint32_t> words;
     std::vector<std::size_t> ends;  // of each text, in words
     Strings found;
     std::uint32_t known = 0;
@@ -101,7 +104,9 @@ struct Piece {
 class Lexicon {
 public:
     // `stops` are lower-case words; terms of fewer characters than `shortest` are left out.
-    // `marks` has for each code point the ASCII character that means as much to the analyser, or 0.
+    // `marks` has for each code point the ASCII character that means as much to the analyser,
+    // kPaired for one of a script that is read in pairs, or 0.
+    static constexpr char kPaired = 1;
     Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks);
 
     // A number for a language; words of a stemmed one get their terms through `set_stem`.
@@ -130,6 +135,7 @@ public:
     static constexpr std::uint32_t kSeveral = 1u << 31;
     static constexpr std::uint32_t kStop = 1u << 30;
     std::uint32_t direct(std::uint32_t raw) const { return direct_[raw]; }
+    void prefetch(std::uint32_t raw) const { __builtin_prefetch(&direct_[raw]); }
     struct Range {
         const Piece* first;
         const Piece* last;
@@ -158,7 +164,7 @@ private:
     std::vector<bool> stemmed_;
     Strings raws_, words_, terms_;
     std::vector<std::uint32_t> word_terms_;
-    std::vector<std::uint32_t> direct_;
+    Large<std::uint32_t> direct_;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;
     std::vector<Piece> pieces_;
     std::vector<std::vector<std::uint32_t>> unstemmed_, unread_;

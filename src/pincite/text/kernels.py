@@ -33,6 +33,7 @@ _MOST_BYTES: Final = 128 << 20
 _MOST_LANGUAGES: Final = 255
 _CODE_POINTS: Final = 0x10000
 _SPACE: Final = ord(" ")
+_PAIRED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +147,24 @@ def _counted(frequencies: Mapping[str, int], length: int) -> list[tuple[str, boo
 def _marks() -> bytes:
     """For each code point below 65,536 the ASCII character that means as much to the analyser.
 
-    What is no part of a word and is not changed by normalising separates words, as a space does.
+    What is no part of a word and is not changed by normalising separates words, as a space does;
+    a character of a script that is read in pairs is 1; 0 needs the analyser.
     """
-    special = bytearray(_CODE_POINTS)
-    for name in ("LETTERS", "DIGITS", "MARKS", "BIGRAMS", "JOINING"):
+    table = bytearray(map(_mark, range(_CODE_POINTS)))
+    for name in ("LETTERS", "DIGITS", "MARKS", "JOINING", "BIGRAMS"):
         for first, last in pairs(getattr(unicode_table, name)):
-            special[first : last + 1] = b"\1" * (min(last + 1, _CODE_POINTS) - first)
-    for character in "\u2010·":
-        special[ord(character)] = 1
-    table = bytearray(
-        0 if special[code] or normalize_text(chr(code)) != chr(code) else _SPACE
-        for code in range(_CODE_POINTS)
-    )
+            for code in range(first, min(last + 1, _CODE_POINTS)):
+                paired = name == "BIGRAMS" and table[code] == _SPACE
+                table[code] = _PAIRED if paired else 0
+    table[ord("·")] = table[ord("\u2010")] = 0
     table[ord("’")] = ord("'")
     return bytes(table)
+
+
+def _mark(code: int) -> int:
+    normal = normalize_text(chr(code))
+    if normal == chr(code):
+        return _SPACE
+    if set(normal) == {"."} and len(normal) > 1:
+        return _SPACE  # no word is put together by several dots
+    return ord(normal) if len(normal) == 1 and normal.isascii() else 0
