@@ -26,6 +26,7 @@ docs: $(VENV)/.dev
 # DOCUMENTS a manifest.tsv with its files, CORPUS what benchmarks/corpus.py harvests.
 soak: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=soak PINCITE_CRASH_KILLS=200 PINCITE_SOAK_SECONDS=60 PINCITE_SOAK_READERS=8 \
+		PINCITE_SOAK_JSON=benchmarks/results/soak.json \
 		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores
 
 bench: $(VENV)/.dev

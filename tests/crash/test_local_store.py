@@ -1,7 +1,8 @@
 """A store after SIGKILL, after losing what was not fsynced, and under many readers.
 
 ``PINCITE_CRASH_KILLS`` is the number of kills, 10 by default; ``PINCITE_SOAK_SECONDS`` and
-``PINCITE_SOAK_READERS`` are how long how many processes read beside a writer.
+``PINCITE_SOAK_READERS`` are how long (5) how many processes (8) read beside a writer.
+``PINCITE_SOAK_JSON`` names a file for a summary of the run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 import pytest
 
@@ -29,8 +31,16 @@ from pincite.stores.memory import MemoryStore
 SCRIPT = Path(__file__).with_name("_history.py")
 READER = Path(__file__).with_name("_reader.py")
 KILLS = int(os.environ.get("PINCITE_CRASH_KILLS", "10"))
-SECONDS = float(os.environ.get("PINCITE_SOAK_SECONDS", "2"))
-READERS = int(os.environ.get("PINCITE_SOAK_READERS", "2"))
+SECONDS = float(os.environ.get("PINCITE_SOAK_SECONDS", "5"))
+READERS = int(os.environ.get("PINCITE_SOAK_READERS", "8"))
+
+
+class Summary(Protocol):
+    """The fixture ``summary``."""
+
+    def add(self, name: str, count: float = 1) -> None: ...
+
+    def most(self, name: str, value: float) -> None: ...
 
 
 RAM = Path("/dev/shm")
@@ -89,6 +99,7 @@ def test_after_a_kill_each_document_is_wholly_old_or_new(
     quick_path: Path,
     states: list[dict[str, object]],
     monkeypatch: pytest.MonkeyPatch,
+    summary: Summary,
     kill: int,
 ) -> None:
     choose = random.Random(kill)
@@ -99,8 +110,14 @@ def test_after_a_kill_each_document_is_wholly_old_or_new(
     done = killed_after(run(path, large), choose.randrange(history.STEPS), choose.uniform(0, 0.02))
 
     store = LocalStore(path)
-    assert history.state(store) in states[done : done + 2]
-    assert store.doctor() == []
+    found, wrong = history.state(store), store.doctor()
+    summary.add("kills")
+    summary.add("kills_with_parts_as_files", kill % 2)
+    summary.add("kills_inside_the_history", done < history.STEPS)
+    summary.add("found_the_next_step_whole", found != states[done])
+    summary.add("findings_after_kills", len(wrong))
+    assert found in states[done : done + 2]
+    assert wrong == []
     monkeypatch.setattr(edit, "LARGE", large)
     for step in history.history():
         history.play(store, step)
@@ -164,6 +181,7 @@ def test_what_was_not_fsynced_is_not_missed(
     states: list[dict[str, object]],
     disk: LossyDisk,
     monkeypatch: pytest.MonkeyPatch,
+    summary: Summary,
 ) -> None:
     monkeypatch.setattr(edit, "LARGE", 400)
     path = tmp_path / "store"
@@ -175,6 +193,7 @@ def test_what_was_not_fsynced_is_not_missed(
         copy = tmp_path / f"copy{number}"
         disk.crashed(path, copy)
         after = LocalStore(copy)
+        summary.add("losses_of_power")
         assert history.state(after) == states[number]
         assert after.doctor() == []
         after.close()
@@ -208,7 +227,7 @@ def _allowed() -> dict[str, list[str]]:
 
 
 def test_readers_beside_a_writer_see_committed_states_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, summary: Summary
 ) -> None:
     monkeypatch.setattr(edit, "LARGE", 2000)
     allowed = tmp_path / "allowed.json"
@@ -227,8 +246,13 @@ def test_readers_beside_a_writer_see_committed_states_only(
     while time.monotonic() < deadline:
         for step in steps:
             history.play(store, step)
+            summary.add("writes_beside_readers")
 
     reports = [json.loads(process.communicate()[0]) for process in readers]
+    summary.add("readers", READERS)
+    summary.add("seconds_beside_a_writer", SECONDS)
+    summary.add("reader_answers_checked", sum(report["answers"] for report in reports))
+    summary.most("states_seen_by_a_reader", max(report["states"] for report in reports))
     assert all(report["answers"] > 3 for report in reports)
     assert any(report["states"] > 3 for report in reports)
     assert store.doctor() == []

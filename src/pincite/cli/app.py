@@ -9,6 +9,8 @@ from pincite.cli.demo import demo
 from pincite.cli.documents import get, list_documents, rm
 from pincite.cli.evaluate import evaluate
 from pincite.cli.indexing import index
+from pincite.cli.maintenance import backup, compact, doctor, export_file, import_file
+from pincite.cli.map_lint import map_lint
 from pincite.cli.searching import search
 from pincite.cli.terminal import write
 
@@ -50,5 +52,21 @@ def app() -> None:
     """Search your own documents; every passage comes with its file, page and rectangle."""
 
 
-for _command in (index, search, get, list_documents, rm, status, fields, evaluate, demo):
+for _command in (
+    index,
+    search,
+    get,
+    list_documents,
+    rm,
+    status,
+    fields,
+    doctor,
+    compact,
+    backup,
+    export_file,
+    import_file,
+    map_lint,
+    evaluate,
+    demo,
+):
     app.add_command(_command)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pincite.model.fields import Field, FieldSpec
     from pincite.model.geometry import BboxRect
     from pincite.model.hits import Chunk, Results
+    from pincite.stores.findings import Finding
+    from pincite.stores.transfer import ExportReport
 
 __all__ = ["AsyncLibrary", "open_async"]
 
@@ -133,6 +135,34 @@ class AsyncLibrary:
     async def declare(self, fields: Mapping[str, Field]) -> None:
         """``Library.declare``."""
         await _hop(self.sync.declare, fields)
+
+    async def doctor(
+        self, repair: bool = False, *, progress: Callable[[Progress], None] | None = None
+    ) -> list[Finding]:
+        """``Library.doctor``; ``progress`` is called in the worker thread, here and below."""
+        return await _hop(self.sync.doctor, repair, progress=progress)
+
+    async def compact(self, *, progress: Callable[[Progress], None] | None = None) -> None:
+        """``Library.compact``."""
+        await _hop(self.sync.compact, progress=progress)
+
+    async def backup(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        """``Library.backup``."""
+        await _hop(self.sync.backup, path, progress=progress)
+
+    async def export(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> ExportReport:
+        """``Library.export``."""
+        return await _hop(self.sync.export, path, progress=progress)
+
+    async def import_from(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> IndexReport:
+        """``Library.import_from``."""
+        return await _hop(self.sync.import_from, path, progress=progress)
 
     async def documents(self, where: Where = None) -> list[DocumentInfo]:
         """``Library.documents``."""

@@ -12,6 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pincite.errors import InvalidArgument, InvalidQueryError, ParseError, PinciteError
+from pincite.library import maintenance
+from pincite.library.maintenance import bring_up_to_date, heard
 from pincite.library.model import LibraryModel, make_embedder
 from pincite.model.documents import Collection, DocumentInfo, Geometry, IndexReport, Progress
 from pincite.model.fields import Field, FieldSpec, misfits
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from pincite.indexing.indexer import Chunker
     from pincite.indexing.originals import Originals
     from pincite.indexing.pipeline import Pipeline, SourceOptions
+    from pincite.stores.findings import Finding
     from pincite.stores.ports import SyncReader, SyncStore
+    from pincite.stores.transfer import ExportReport
 
 __all__ = ["Library", "Mode", "Where", "as_filter"]
 
@@ -108,15 +112,17 @@ class Library:
 
         options = SourceOptions(title or "", language or "", password, metadata)
         pipeline = self._pipeline(backend, chunker)
-        if isinstance(source, bytes | bytearray | memoryview):
-            return self._add_bytes(bytes(source), filename, document, options, pipeline)
-        if not isinstance(source, str | Path):
-            raise InvalidArgument(
-                f"source is a {type(source).__name__}; pass one path, or bytes with filename=."
-            )
-        if filename is not None:
-            raise InvalidArgument("filename= goes with bytes; a path has its own name.")
-        return self._add_path(Path(source), document, options, pipeline, progress)
+        with heard(self._store, progress):
+            bring_up_to_date(self._store)
+            if isinstance(source, bytes | bytearray | memoryview):
+                return self._add_bytes(bytes(source), filename, document, options, pipeline)
+            if not isinstance(source, str | Path):
+                raise InvalidArgument(
+                    f"source is a {type(source).__name__}; pass one path, or bytes with filename=."
+                )
+            if filename is not None:
+                raise InvalidArgument("filename= goes with bytes; a path has its own name.")
+            return self._add_path(Path(source), document, options, pipeline, progress)
 
     def remove(self, document: str) -> int:
         """Remove a document from rows and both legs; how many chunks went (0: not there)."""
@@ -125,6 +131,57 @@ class Library:
     def declare(self, fields: Mapping[str, Field]) -> None:
         """Declare the types of metadata fields before values come."""
         self._open().declare(self.subject, self.collection, fields)
+
+    # -- looking after the store
+
+    def doctor(
+        self, repair: bool = False, *, progress: Callable[[Progress], None] | None = None
+    ) -> list[Finding]:
+        """What is wrong with the whole store: checksums, rows against both legs.
+
+        ``repair`` builds anew what is derived from the stored texts, lost vectors included where
+        the collection's model is at hand; a ``Finding`` that is not ``repaired`` says what to do.
+        Raises ``Unconfigured`` for a store that has no such checks.
+        """
+        return maintenance.examine(
+            self._open(), repair=repair, given=self._given_embedder, progress=progress
+        )
+
+    def compact(self, *, progress: Callable[[Progress], None] | None = None) -> None:
+        """Rewrite the whole store without what was deleted, and give the space back."""
+        maintenance.compact(self._open(), progress)
+
+    def backup(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        """Copy the whole store to a folder that is absent or empty, while others use it."""
+        maintenance.back_up(self._open(), path, progress)
+
+    def export(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> ExportReport:
+        """Write the collection, vectors included, to a file that is not there yet.
+
+        JSON Lines, or Parquet for a name that ends in ``.parquet`` (extra ``[parquet]``).
+        """
+        from pincite.stores.transfer import export_collection
+
+        return export_collection(self._open(), self.subject, self.collection, Path(path), progress)
+
+    def import_from(
+        self, path: str | Path, *, progress: Callable[[Progress], None] | None = None
+    ) -> IndexReport:
+        """Take in the documents of an exported file, each in place of what it had.
+
+        The file is checked to its end before the first write: ``InvalidArgument`` names the line
+        where it is torn, ``CollectionMismatch`` both models when they differ.
+        """
+        from pincite.stores.transfer import import_collection
+
+        with heard(self._open(), progress):
+            return import_collection(
+                self._store, self.subject, self.collection, Path(path), progress
+            )
 
     # -- reading
 

@@ -64,7 +64,7 @@ def vector_rows(vectors: NDArray[np.float32], *, cosine: bool = True) -> NDArray
     if (given := np.asarray(vectors)).dtype == np.float16:
         lengths = np.linalg.norm(wide, axis=1)
         if np.all(abs(lengths - (lengths > 0)) < 2**-10):
-            return given
+            return np.asarray(given, dtype=np.float16)
     return (_unit(wide) if cosine else wide).astype(np.float16)
 
 

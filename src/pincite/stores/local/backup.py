@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
 
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreNotFound
+from pincite.model.documents import Progress
 from pincite.stores.local.database import translated
 from pincite.stores.local.home import DATABASE, SEGMENTS, Home
 from pincite.stores.local.parts import is_part_file
@@ -16,7 +18,7 @@ from pincite.stores.local.parts import is_part_file
 __all__ = ["copy_store"]
 
 
-def copy_store(home: Home, target: Path) -> None:
+def copy_store(home: Home, target: Path, report: Callable[[Progress], None] | None = None) -> None:
     """Copy the store to a folder that is absent or empty.
 
     The database goes through SQLite's backup, segment files are linked where the file system
@@ -29,10 +31,13 @@ def copy_store(home: Home, target: Path) -> None:
     lock = home.locked() if home.writable else nullcontext()
     with lock, translated(target):
         (target / SEGMENTS).mkdir(parents=True, exist_ok=True)
-        for name in _copy_database(home, target / DATABASE):
+        names = _copy_database(home, target / DATABASE)
+        for done, name in enumerate(names, start=1):
             if not is_part_file(name):
                 raise StoreCorrupt(f"{home.path} names the file {name!r}; run doctor.")
             _link(home.segments / name, target / SEGMENTS / name)
+            if report is not None:
+                report(Progress("backup", done, len(names), name))
 
 
 def _copy_database(home: Home, target: Path) -> list[str]:

@@ -26,15 +26,17 @@ from pincite.segments.tombstones import unpack_live
 from pincite.stores.codec import geometry_of
 from pincite.stores.findings import Finding
 from pincite.stores.local.collection import read_segments
+from pincite.stores.local.database import OutdatedStore
 from pincite.stores.local.edit import Edit
 from pincite.stores.local.home import Home
 from pincite.stores.local.lost import LOST, Embed, append_anew, check_lost, revive
+from pincite.stores.local.merging import stale_collections
 from pincite.stores.local.parts import columns_part, keyword_part, open_part, vectors_part
 from pincite.stores.local.seals import is_sealed, seal
 from pincite.stores.local.snapshot import Session
 from pincite.stores.local.texts import chunk_ids, columns_values, indexed_terms
 
-__all__ = ["examine"]
+__all__ = ["examine", "outdated"]
 
 Open = Callable[[str, str], AbstractContextManager[Session]]
 Keys = NDArray[np.int64]
@@ -84,7 +86,7 @@ def _examine(
         names = connection.execute("SELECT subject, name FROM collections").fetchall()
     if broken:
         return broken
-    findings: list[Finding] = []
+    findings = outdated(home)
     for done, (subject, name) in enumerate(names, start=1):
         findings += _check_collection(home, opened, subject, name, repair, embed)
         if report is not None:
@@ -124,6 +126,18 @@ def _check_database(connection: sqlite3.Connection, home: Home) -> list[Finding]
         for line in lines
         if line != "ok"
     ]
+
+
+def outdated(home: Home) -> list[Finding]:
+    """What an older version wrote, and what another version of the analyser derived: the store's
+    ``setup`` renews both."""
+    try:
+        with home.reading() as connection:
+            stale = [] if connection is None else stale_collections(connection)
+    except OutdatedStore as error:
+        return [Finding(str(home.database.path), str(error))]
+    problem = "Another version of the analyser indexed it; its keyword side is to be built anew."
+    return [Finding(f"collection {subject}/{name}", problem) for subject, name in stale]
 
 
 def _check_tombstones(

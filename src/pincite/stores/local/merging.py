@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -18,7 +19,13 @@ from pincite.stores.local.snapshot import Segment
 from pincite.stores.local.texts import columns_values, indexed_terms
 from pincite.text.analysis import default_analyzer
 
-__all__ = ["merge_segments", "rebuild_columns", "rebuild_keyword", "stale_keyword"]
+__all__ = [
+    "merge_segments",
+    "rebuild_columns",
+    "rebuild_keyword",
+    "stale_collections",
+    "stale_keyword",
+]
 
 Report = Callable[[Progress], None]
 
@@ -49,6 +56,15 @@ def merge_segments(edit: Edit, segments: Sequence[Segment]) -> None:
 def stale_keyword(edit: Edit) -> bool:
     """Whether another version of the analyser wrote the collection's keyword side."""
     return bool(edit.record.analyzer) and edit.record.analyzer != default_analyzer().fingerprint
+
+
+def stale_collections(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Subject and name of the collections that another version of the analyser indexed."""
+    return connection.execute(
+        "SELECT subject, name FROM collections WHERE analyzer NOT IN ('', ?)"
+        " ORDER BY subject, name",
+        (default_analyzer().fingerprint,),
+    ).fetchall()
 
 
 def rebuild_keyword(edit: Edit, report: Report | None) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from pincite.errors import InvalidArgument
+from pincite.errors import InvalidArgument, StoreCorrupt
 from pincite.model.documents import Collection, DocumentInfo, Geometry, Progress
 from pincite.model.filters import Filter, Nothing
 from pincite.model.hits import Chunk
@@ -76,11 +78,31 @@ class LocalStore:
         # A process that only searches does not load what writing needs.
         from pincite.stores.local.writer import Writer
 
-        return Writer(self._home, self._progress)
+        return Writer(self._home, self._report)
+
+    @contextmanager
+    def reporting(self, progress: Callable[[Progress], None] | None) -> Iterator[None]:
+        """Let ``progress`` (unless None) hear of long work while the block runs."""
+        before = self._progress
+        self._progress = progress or before
+        try:
+            yield
+        finally:
+            self._progress = before
+
+    def _report(self, progress: Progress) -> None:
+        if self._progress is not None:
+            self._progress(progress)
 
     def setup(self) -> None:
-        """Create the store where there is none, and bring an older one up to date."""
+        """Create the store where there is none, and bring an older one up to date: its format, and
+        what another version of the analyser derived. One that is up to date is not locked."""
         self._writer.setup()
+
+    def bring_up_to_date(self) -> None:
+        """``setup`` where there is a store already."""
+        if self._home.database.exists():
+            self.setup()
 
     def commit(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
         """Write whole documents, each in place of what it had; all of them or none, durable on
@@ -149,13 +171,28 @@ class LocalStore:
         """
         from pincite.stores.local.doctor import examine
 
-        return examine(self._home, repair=repair, embed=embed, report=self._progress)
+        renewed = self._renewed() if repair else []
+        return renewed + examine(self._home, repair=repair, embed=embed, report=self._report)
+
+    def _renewed(self) -> builtins.list[Finding]:
+        """What was out of date and is not any more."""
+        from pincite.stores.local.doctor import outdated
+
+        # What is too damaged to be renewed is named by the examination.
+        with suppress(StoreCorrupt):
+            if before := outdated(self._home):
+                self.setup()
+                left = outdated(self._home)
+                return [
+                    replace(finding, repaired=True) for finding in before if finding not in left
+                ]
+        return []
 
     def backup(self, path: str | Path) -> None:
         """Copy the store, whole, to a folder that is absent or empty; writers wait meanwhile."""
         from pincite.stores.local.backup import copy_store
 
-        copy_store(self._home, Path(path).absolute())
+        copy_store(self._home, Path(path).absolute(), self._report)
 
     def list(self, subject: str) -> builtins.list[Collection]:
         """The collections of a subject that hold chunks, in name order."""

@@ -29,6 +29,7 @@ from pincite.stores.local.merging import (
     merge_segments,
     rebuild_columns,
     rebuild_keyword,
+    stale_collections,
     stale_keyword,
 )
 from pincite.stores.local.seals import seal
@@ -167,17 +168,18 @@ class Writer:
                     )
 
     def setup(self) -> None:
-        """Create the store, bring its format up to date, and rebuild what an older version of the
+        """Create the store, bring its format up to date, and rebuild what another version of the
         analyser derived."""
-        with self._home.writing() as connection:
-            stale = connection.execute("SELECT subject, name FROM collections").fetchall()
+        self._home.bring_up_to_date()
+        if not self._home.database.exists():
+            with self._home.locked():
+                pass
+        with self._home.reading() as connection:
+            assert connection is not None
+            stale = stale_collections(connection)
         for subject, name in stale:
-            with self._home.session(subject, name) as session:
-                edit = Edit(session)
-                outdated = stale_keyword(edit)
-            if outdated:
-                with self.editing(subject, name):
-                    pass
+            with self.editing(subject, name):
+                pass
 
     @contextmanager
     def editing(self, subject: str, collection: str) -> Iterator[Edit]:
@@ -186,6 +188,12 @@ class Writer:
             with self._home.write_session(subject, collection) as session:
                 edit = Edit(session)
                 if stale_keyword(edit):
+                    _log.warning(
+                        "Collection %s of %s was indexed by another version of the analyser; its "
+                        "keyword side is built anew from the stored texts.",
+                        collection,
+                        subject,
+                    )
                     rebuild_keyword(edit, self._progress)
                     # What is in the manifest now is newer than the session.
                     edit.finish()
@@ -211,8 +219,11 @@ class Writer:
     def compact(self, subject: str | None, collection: str | None) -> None:
         """Write the live rows of each collection as one segment; of all, or of those named."""
         with self._home.locked():
-            for owner, name in self._names(subject, collection):
+            names = self._names(subject, collection)
+            for done, (owner, name) in enumerate(names, start=1):
                 self._compact(owner, name)
+                if self._progress is not None:
+                    self._progress(Progress("compact", done, len(names), f"{owner}/{name}"))
             self._home.shrink()
 
     def _names(self, subject: str | None, collection: str | None) -> list[tuple[str, str]]:
