@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection, sql
 
@@ -20,6 +20,7 @@ from pincite.stores.postgres.filters import FilterSql
 from pincite.stores.postgres.layout import Layout
 from pincite.stores.postgres.packing import pack_term
 from pincite.stores.postgres.record import Record, Totals
+from pincite.stores.postgres.rows import CHUNK_COLUMNS
 
 __all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "found_sql", "keyword", "vector"]
 
@@ -28,8 +29,14 @@ INDEXABLE: Final = 4_000
 
 _MOST_CANDIDATES: Final = 1_000
 
-Scored = tuple[str, int, float]
-"""Packed chunk id, key, score."""
+
+class Scored(NamedTuple):
+    """A chunk that was found; ``row`` are the ``CHUNK_COLUMNS`` where they were asked for."""
+
+    id: str
+    key: int
+    score: float
+    row: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +68,14 @@ class Leg:
 
 # The rows that reach the k-th score, ties and all, are few; only those are put in order.
 _BEST: Final[LiteralString] = """
-SELECT c.id, s.key, s.score::float8 FROM scored s
-CROSS JOIN LATERAL (SELECT id FROM {chunks} WHERE key = s.key OFFSET 0) c
+SELECT c.id, s.key, s.score::float8{columns} FROM scored s
+CROSS JOIN LATERAL (SELECT * FROM {chunks} WHERE key = s.key OFFSET 0) c{documents_of}
 WHERE s.score >= coalesce(
     (SELECT score FROM scored ORDER BY score DESC OFFSET %(limit)s - 1 LIMIT 1), '-infinity')
 ORDER BY s.score DESC, c.id LIMIT %(limit)s"""
+
+_DOCUMENTS_OF: Final[LiteralString] = """
+CROSS JOIN LATERAL (SELECT * FROM {documents} WHERE key = c.document OFFSET 0) d"""
 
 # OFFSET 0 keeps each term a search of its own in the index of the postings, as it keeps each row a
 # look-up by its key above: how many there are is nothing that the planner could know.
@@ -101,10 +111,13 @@ _KEPT: Final[LiteralString] = (
 )
 
 
-async def keyword(leg: Leg, groups: Sequence[Group], limit: int) -> list[Scored]:
+async def keyword(
+    leg: Leg, groups: Sequence[Group], limit: int, *, whole: bool = False
+) -> list[Scored]:
     """The chunks with a term of the query, by BM25; the formulas are those of ``bm25.formulas``.
 
     A group of synonyms is one term, and counts as often as it is given.
+    ``whole`` brings the rows of the chunks along.
     """
     ordered = in_order(groups)
     if not ordered:
@@ -129,6 +142,7 @@ async def keyword(leg: Leg, groups: Sequence[Group], limit: int) -> list[Scored]
             "b": parameters.b,
             "limit": limit,
         },
+        whole=whole,
     )
 
 
@@ -161,17 +175,21 @@ _COUNT: Final[LiteralString] = (
 )
 
 
-async def vector(leg: Leg, query: Sequence[float], limit: int, tuning: Tuning) -> list[Scored]:
+async def vector(
+    leg: Leg, query: Sequence[float], limit: int, tuning: Tuning, *, whole: bool = False
+) -> list[Scored]:
     """The kept chunks by the score of their vector, exact up to ``tuning.exact_rows``."""
     if leg.record.dimension is None or not leg.totals.chunks:
         return []
     unit = prepare_query(query, normalized=leg.record.normalized)
     given = {"q": "[" + ",".join(map(str, unit.tolist())) + "]", "limit": limit}
     if leg.totals.indexed and not await _is_small(leg, max(tuning.exact_rows, limit)):
-        found = await _indexed(leg, given, limit)
+        found = await _indexed(leg, given, limit, whole=whole)
         if len(found) == limit:
             return found
-    return await _best(leg, leg.layout.sql(_EXACT, kept=_kept(leg), score=_score(leg)), given)
+    return await _best(
+        leg, leg.layout.sql(_EXACT, kept=_kept(leg), score=_score(leg)), given, whole=whole
+    )
 
 
 async def _is_small(leg: Leg, most: int) -> bool:
@@ -182,7 +200,7 @@ async def _is_small(leg: Leg, most: int) -> bool:
     return bool((await leg.run(query, {"most": most}))[0][0] <= most)
 
 
-async def _indexed(leg: Leg, given: dict[str, Any], limit: int) -> list[Scored]:
+async def _indexed(leg: Leg, given: dict[str, Any], limit: int, *, whole: bool) -> list[Scored]:
     """Candidates by the index, which knows half-precision queries only, then scored exactly.
 
     Under a filter the index may return fewer than there are, and the caller scans.
@@ -199,7 +217,7 @@ async def _indexed(leg: Leg, given: dict[str, Any], limit: int) -> list[Scored]:
         distance=distance_sql(leg.layout, leg.record.dimension, sql.SQL("%(q)s")),
         score=_score(leg),
     )
-    return await _best(leg, query, {**given, "candidates": max(count, limit)})
+    return await _best(leg, query, {**given, "candidates": max(count, limit)}, whole=whole)
 
 
 def _kept(leg: Leg) -> sql.Composed:
@@ -216,10 +234,17 @@ def _score(leg: Leg) -> sql.Composed:
     return leg.layout.sql("(" + score + ")")
 
 
-async def _best(leg: Leg, scored: sql.Composed, given: dict[str, Any]) -> list[Scored]:
+async def _best(
+    leg: Leg, scored: sql.Composed, given: dict[str, Any], *, whole: bool
+) -> list[Scored]:
     """The best of the rows that ``scored`` gives, ties by id."""
-    rows = await leg.run(scored + leg.layout.sql(_BEST), given)
-    return [(name, key, score) for name, key, score in rows]
+    best = leg.layout.sql(
+        _BEST,
+        columns=sql.SQL(", ") + CHUNK_COLUMNS if whole else sql.SQL(""),
+        documents_of=leg.layout.sql(_DOCUMENTS_OF) if whole else sql.SQL(""),
+    )
+    rows = await leg.run(scored + best, given)
+    return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
 
 
 def distance_sql(layout: Layout, dimension: int | None, query: sql.Composable | None = None) -> Any:

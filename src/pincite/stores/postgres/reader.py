@@ -22,7 +22,7 @@ from pincite.stores.postgres.explaining import explain
 from pincite.stores.postgres.filters import FilterSql, order_sql
 from pincite.stores.postgres.legs import Leg, Scored, Tuning
 from pincite.stores.postgres.packing import pack, unpack
-from pincite.stores.postgres.record import Record, Totals, read_aliases, read_record, read_totals
+from pincite.stores.postgres.record import Record, Totals, read_aliases, read_view
 from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row
 from pincite.text.analysis import default_analyzer
 
@@ -47,13 +47,14 @@ class _View:
     connection: AsyncConnection[Any]
     layout: Layout
     record: Record
+    totals: Totals
 
     async def leg(self, where: Filter | None) -> Leg:
         """A search with a checked, folded filter."""
         if where is not None:
             await self.connection.execute(_OWN_PLANS)
-        totals = await read_totals(self.connection, self.layout, self.record)
-        return Leg(self.connection, self.layout, self.record, totals, await self.filter(where))
+        kept = await self.filter(where)
+        return Leg(self.connection, self.layout, self.record, self.totals, kept)
 
     async def filter(self, where: Filter | None) -> FilterSql:
         """The filter as SQL, old document ids replaced."""
@@ -154,13 +155,13 @@ class PgVectorStore:
             found = await legs.keyword(leg, groups, plan.depth) if plan.keyword else []
             near = await legs.vector(leg, vector, plan.depth, self._tuning) if plan.vector else []
             fused = hybrid.fuse_scored(
-                [(_ordered(hit), hit[2]) for hit in found],
-                [(_ordered(hit), hit[2]) for hit in near],
+                [(_ordered(hit), hit.score) for hit in found],
+                [(_ordered(hit), hit.score) for hit in near],
                 alpha=plan.alpha,
                 limit=limit,
                 offset=offset,
             )
-            keys = {_ordered(hit): hit[1] for hit in (*found, *near)}
+            keys = {_ordered(hit): hit.key for hit in (*found, *near)}
             chunks = await view.chunks([keys[each.key] for each in fused])
         return [_fused_hit(chunk, each, groups) for chunk, each in zip(chunks, fused, strict=True)]
 
@@ -178,9 +179,9 @@ class PgVectorStore:
             )
             if isinstance(folded, Nothing):
                 return []
-            found = await legs.vector(await view.leg(folded), vector, limit, self._tuning)
-            chunks = await view.chunks([key for _, key, _ in found])
-        return _hits("vector", chunks, found, ())
+            leg = await view.leg(folded)
+            found = await legs.vector(leg, vector, limit, self._tuning, whole=True)
+        return _hits("vector", view, found, ())
 
     async def bm25(
         self, target: Target, *, query: str, limit: int, where: Filter | None = None
@@ -192,9 +193,8 @@ class PgVectorStore:
                 return []
             leg = await view.leg(folded)
             groups = _groups(query, leg.totals)
-            found = await legs.keyword(leg, groups, limit)
-            chunks = await view.chunks([key for _, key, _ in found])
-        return _hits("keyword", chunks, found, groups)
+            found = await legs.keyword(leg, groups, limit, whole=True)
+        return _hits("keyword", view, found, groups)
 
     async def fetch(
         self,
@@ -270,9 +270,8 @@ class PgVectorStore:
         checks.check_target(target, self._collections)
         async with self._sessions.reading() as connection:
             layout = self._sessions.layout
-            yield _View(
-                connection, layout, await read_record(connection, layout, self._subject, target)
-            )
+            found = await read_view(connection, layout, self._subject, target)
+            yield _View(connection, layout, *found)
 
 
 async def _fetch(
@@ -319,15 +318,16 @@ def _groups(query: str, totals: Totals) -> tuple[tuple[str, ...], ...]:
 
 
 def _ordered(hit: Scored) -> tuple[str, str]:
-    return (unpack(hit[0]), "")
+    return (unpack(hit.id), "")
 
 
 def _hits(
-    leg: str, chunks: Sequence[Chunk], found: Sequence[Scored], groups: Sequence[tuple[str, ...]]
+    leg: str, view: _View, found: Sequence[Scored], groups: Sequence[tuple[str, ...]]
 ) -> list[Hit]:
+    chunks = [view.chunk(each.row) for each in found]
     return [
-        hybrid.leg_hit(leg, chunk, score, rank, _marked(chunk, groups))
-        for rank, (chunk, (_, _, score)) in enumerate(zip(chunks, found, strict=True), start=1)
+        hybrid.leg_hit(leg, chunk, each.score, rank, _marked(chunk, groups))
+        for rank, (chunk, each) in enumerate(zip(chunks, found, strict=True), start=1)
     ]
 
 

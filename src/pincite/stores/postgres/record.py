@@ -14,7 +14,7 @@ from pincite.stores.codec import model_of, spec_of
 from pincite.stores.postgres.layout import Layout
 from pincite.stores.postgres.packing import owner_key
 
-__all__ = ["Record", "Totals", "index_name", "read_aliases", "read_record", "read_totals"]
+__all__ = ["Record", "Totals", "index_name", "read_aliases", "read_record", "read_view"]
 
 _COLUMNS: Final[LiteralString] = (
     "SELECT key, endpoint, dimension, model, alpha, analyzer, fields FROM {collections}"
@@ -23,20 +23,28 @@ _COLUMNS: Final[LiteralString] = (
 
 _LOCKED: Final[LiteralString] = _COLUMNS + " FOR UPDATE"
 
-# Compiling a plan would take longer than running it, so a search does without.
-# The distinct languages by their index, one step for each, however many documents there are.
-_TOTALS: Final[LiteralString] = """
-WITH RECURSIVE spoken AS (
-    (SELECT language FROM {documents} WHERE collection = %(c)s ORDER BY language LIMIT 1)
+# One statement, since each costs a round trip. The distinct languages are found by their index,
+# one step for each, however many documents there are. Compiling a plan would take longer than
+# running it, so what follows does without.
+_VIEW: Final[LiteralString] = """
+WITH RECURSIVE own AS MATERIALIZED (
+    SELECT key, endpoint, dimension, model, alpha, analyzer, fields FROM {collections}
+    WHERE owner = %(owner)s),
+spoken AS (
+    (SELECT language FROM {documents} WHERE collection = (SELECT key FROM own)
+        ORDER BY language LIMIT 1)
     UNION ALL
-    SELECT (SELECT d.language FROM {documents} d
-        WHERE d.collection = %(c)s AND d.language > s.language ORDER BY d.language LIMIT 1)
+    SELECT (SELECT d.language FROM {documents} d WHERE d.collection = (SELECT key FROM own)
+        AND d.language > s.language ORDER BY d.language LIMIT 1)
     FROM spoken s WHERE s.language IS NOT NULL)
-SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint,
+SELECT set_config('jit', 'off', true), t.chunks, t.tokens,
     ARRAY(SELECT language FROM spoken WHERE language IS NOT NULL),
-    EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(%(index)s) AND indisvalid),
-    set_config('jit', 'off', true)
-FROM {totals} WHERE collection = %(c)s"""
+    EXISTS (SELECT FROM pg_index WHERE indisvalid
+        AND indexrelid = to_regclass(%(index)s || own.key || '"')),
+    own.*
+FROM own CROSS JOIN LATERAL (
+    SELECT coalesce(sum(chunks), 0)::bigint AS chunks, coalesce(sum(tokens), 0)::bigint AS tokens
+    FROM {totals} WHERE collection = own.key) t"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +101,26 @@ async def read_record(
     query = layout.fixed(_LOCKED if lock else _COLUMNS)
     cursor = await connection.execute(query, [owner_key(subject, collection)])
     row = await cursor.fetchone()
+    return Record(subject, collection) if row is None else _record(subject, collection, row)
+
+
+async def read_view(
+    connection: AsyncConnection[Any], layout: Layout, subject: str, collection: str
+) -> tuple[Record, Totals]:
+    """The record of a collection and its counts; empty and zeros when it is not there."""
+    index = layout.table(index_name("")).as_string(connection)[:-1]
+    cursor = await connection.execute(
+        layout.fixed(_VIEW), {"owner": owner_key(subject, collection), "index": index}
+    )
+    row = await cursor.fetchone()
     if row is None:
-        return Record(subject, collection)
+        return Record(subject, collection), Totals()
+    _, chunks, tokens, languages, indexed, *columns = row
+    totals = Totals(chunks, tokens, languages, indexed)
+    return _record(subject, collection, columns), totals
+
+
+def _record(subject: str, collection: str, row: Sequence[Any]) -> Record:
     key, endpoint, dimension, model, alpha, analyzer, fields = row
     return Record(
         subject,
@@ -107,17 +133,6 @@ async def read_record(
         analyzer,
         spec_of(fields),
     )
-
-
-async def read_totals(connection: AsyncConnection[Any], layout: Layout, record: Record) -> Totals:
-    """The counts of a collection; zeros when it is not there."""
-    if record.key is None:
-        return Totals()
-    index = layout.table(index_name(record.key)).as_string(connection)
-    cursor = await connection.execute(layout.fixed(_TOTALS), {"c": record.key, "index": index})
-    row = await cursor.fetchone()
-    assert row is not None  # an aggregate always has a row
-    return Totals(*row[:-1])
 
 
 async def read_aliases(
@@ -134,6 +149,6 @@ async def read_aliases(
     return dict(await cursor.fetchall())
 
 
-def index_name(key: int) -> str:
+def index_name(key: int | str) -> str:
     """The index on the vectors of a collection that is large enough to have one."""
     return f"chunks_vectors_{key}"

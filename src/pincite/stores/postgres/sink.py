@@ -23,7 +23,7 @@ from pincite.stores.postgres.layout import PgTable
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.packing import name_key, pack, unpack
 from pincite.stores.postgres.reader import PgVectorStore, alias_filter
-from pincite.stores.postgres.record import Record, read_record, read_totals
+from pincite.stores.postgres.record import Record, read_record, read_view
 from pincite.stores.postgres.rows import halfvec_rows
 from pincite.stores.postgres.sessions import Sessions
 from pincite.stores.postgres.writer import Write, make_ready, remove_rows, update_record
@@ -332,15 +332,15 @@ class PgSink:
         """Counts of a collection, its model, and the bytes of all tables of the schema."""
         async with self._sessions.reading() as connection:
             layout = self._sessions.layout
-            found = await self._write(connection, subject, collection)
-            totals = await read_totals(connection, layout, found.record)
+            record, totals = await read_view(connection, layout, subject, collection)
+            found = Write(connection, layout, record)
             ((documents, vocabulary, size),) = await found.run(
                 """SELECT (SELECT count(*) FROM {documents} WHERE collection = %(c)s),
                 (SELECT count(*) FROM (SELECT DISTINCT term FROM {postings}
                     WHERE collection = %(c)s) t),
                 (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
                     WHERE relkind = 'r' AND relnamespace = to_regnamespace(%(schema)s))""",
-                {"c": found.record.key, "schema": sql.Identifier(layout.schema).as_string()},
+                {"c": record.key, "schema": sql.Identifier(layout.schema).as_string()},
             )
         return {
             "documents": documents,
@@ -348,8 +348,8 @@ class PgSink:
             "vocabulary": vocabulary,
             "total_tokens": totals.tokens,
             "average_length": totals.tokens / totals.chunks if totals.chunks else 0.0,
-            "dimension": found.record.dimension,
-            "endpoint": found.record.endpoint or None,
+            "dimension": record.dimension,
+            "endpoint": record.endpoint or None,
             "languages": [code for code in totals.languages if code],
             "vector_index": totals.indexed,
             "store_bytes": size,
@@ -382,7 +382,8 @@ class PgSink:
         return Write(connection, layout, record)
 
     async def _is_large(self, write: Write) -> bool:
-        totals = await read_totals(write.connection, write.layout, write.record)
+        record = write.record
+        _, totals = await read_view(write.connection, write.layout, record.subject, record.name)
         return totals.chunks >= self._tuning.index_rows and not totals.indexed
 
 

@@ -403,14 +403,13 @@ def _lone(name: str, vector: Any, tenant: str) -> Any:
 async def _plan_uses_index(store: PgStore) -> bool:
     from pincite.stores.postgres import legs
     from pincite.stores.postgres.filters import FilterSql
-    from pincite.stores.postgres.record import read_record, read_totals
+    from pincite.stores.postgres.record import read_view
 
     plans: list[str] = []
     layout = store._sessions.layout
     async with store._sessions.reading() as connection:
         await connection.execute(layout.sql("SET LOCAL enable_seqscan = on"))
-        record = await read_record(connection, layout, SUBJECT, COLLECTION)
-        totals = await read_totals(connection, layout, record)
+        record, totals = await read_view(connection, layout, SUBJECT, COLLECTION)
         leg = legs.Leg(connection, layout, record, totals, FilterSql(None, record.spec))
         query = layout.sql(
             "EXPLAIN SELECT key FROM {chunks} c WHERE collection = {key}"
