@@ -15,7 +15,7 @@ from pincite.cli.app import app
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 EXAMPLES = re.findall(r"^\$ pincite (.+)$", TEXT, re.MULTILINE)
 EVAL = next(example for example in EXAMPLES if example.startswith("eval"))
 COMMANDS = app.commands
@@ -72,6 +72,9 @@ def test_every_example_runs_in_order(
     monkeypatch.delenv("PINCITE_STORE", raising=False)
     (tmp_path / "manuals").mkdir()
     (tmp_path / "manuals" / "ropes.md").write_text("# Ropes\n\nA bowline holds.", "utf-8")
+    (tmp_path / "metadata_map.json").write_text('{"ropes.md": {"Ropes": {"year": 2024}}}')
+    store = '[{name = "default", path = "local:.pincite"}]'
+    (tmp_path / "domains.toml").write_text(f"[domains.crew]\nvector_stores = {store}\n")
     (tmp_path / "judged").mkdir()
     (tmp_path / "judged" / "queries.jsonl").write_text('{"_id": "1", "text": "bowline"}\n')
     (tmp_path / "judged" / "qrels.tsv").write_text("1\tropes.md\t1\n1\tmanuals/ropes.md\t1\n")

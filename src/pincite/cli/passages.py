@@ -7,12 +7,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pincite.cli.terminal import escape, has_colour, paint, terminal_width, write
 
 if TYPE_CHECKING:
-    from pincite.library.core import Library
     from pincite.model.geometry import BboxRect
     from pincite.model.hits import Explanation, Hit, Span
 
@@ -27,7 +26,13 @@ _STRUCTURE = re.compile(r"\s|[|#>`~*+-]|\d+[.)] ")  # what a line of its own sta
 _WRAPPED = 50  # a line this long that is followed by plain text was broken for its width
 
 
-def write_hit(lib: Library, hit: Hit, *, how: Explanation | None = None, tail: str = "") -> None:
+class Locator(Protocol):
+    """What tells the rectangles of a span; a library does."""
+
+    def locate(self, document: str, start: int, end: int) -> list[BboxRect]: ...
+
+
+def write_hit(lib: Locator, hit: Hit, *, how: Explanation | None = None, tail: str = "") -> None:
     """A hit: rank, score, file, page and rectangle, heading path, excerpt, ``tail``, and with
     ``how`` its legs and terms."""
     chunk = hit.chunk
@@ -49,7 +54,7 @@ def write_hit(lib: Library, hit: Hit, *, how: Explanation | None = None, tail: s
     write()
 
 
-def hit_rect(lib: Library, hit: Hit) -> BboxRect | None:
+def hit_rect(lib: Locator, hit: Hit) -> BboxRect | None:
     """The block (paragraph, table, ...) with most of the words that matched in the excerpt.
 
     The first block when no word stands in one; None when the format has no geometry.
@@ -161,7 +166,7 @@ def _best_lines(lines: Sequence[tuple[str, bool]]) -> list[str]:
     return [*(line for line, _ in lines[:room]), "\u2026"]
 
 
-def words_line(lib: Library, hit: Hit) -> str:
+def words_line(lib: Locator, hit: Hit) -> str:
     """The matched words, each with its first rectangle where the format has geometry."""
     found = []
     for word, span in matched_words(hit).items():
@@ -170,7 +175,7 @@ def words_line(lib: Library, hit: Hit) -> str:
     return "matched: " + "; ".join(found) if found else "matched by meaning alone"
 
 
-def word_rects(lib: Library, hit: Hit) -> dict[str, list[BboxRect]]:
+def word_rects(lib: Locator, hit: Hit) -> dict[str, list[BboxRect]]:
     """The matched words with their rectangles, line by line."""
     return {
         word: lib.locate(hit.chunk.document, *span) for word, span in matched_words(hit).items()

@@ -42,6 +42,14 @@ __all__ = ["search"]
 @click.option("--explain", is_flag=True, help="Show how each leg and each word scored.")
 @click.option("--words", is_flag=True, help="Show where each matched word stands.")
 @click.option("--partial", is_flag=True, help="Answer with a warning when one leg fails.")
+@click.option("--domain", metavar="NAME", help="Search all stores of a domain at once.")
+@click.option(
+    "--domains-config",
+    metavar="FILE",
+    envvar="PINCITE_DOMAINS",
+    show_envvar=True,
+    help="The stores of each domain, as TOML, JSON or YAML.",
+)
 @place_options
 @guarded
 def search(
@@ -54,6 +62,8 @@ def search(
     explain: bool,
     words: bool,
     partial: bool,
+    domain: str | None,
+    domains_config: str | None,
     store: str,
     collection: str,
     subject: str,
@@ -65,6 +75,21 @@ def search(
     from pincite.cli.shapes import results_shape
 
     text = " ".join(query)
+    if domain is not None:
+        from pincite.cli.domains import search_domain
+
+        return search_domain(
+            text,
+            domain=domain,
+            config=domains_config,
+            k=k,
+            offset=offset,
+            mode=mode,
+            explain=explain,
+            partial=partial,
+            embedder=embedder,
+            as_json=as_json,
+        )
     condition = None
     if where is not None:
         from pincite.model.where import parse_where
