@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx
 import numpy as np
 
 from pincite.stores.chroma.errors import translated
@@ -118,6 +119,12 @@ class ChromaBackend:
             with translated(self.place):
                 self._points(space).delete(ids=list(ids))
 
+    def clear(self, space: Space) -> None:
+        name = collection_name(space)
+        self._opened.pop(name, None)
+        with translated(self.place):
+            self._client.delete_collection(name)
+
     def get(self, space: Space, ids: Sequence[str], *, vectors: bool) -> dict[str, Held]:
         if not ids:
             return {}
@@ -177,10 +184,13 @@ class ChromaBackend:
 
     def close(self) -> None:
         self._opened.clear()
-        closing = getattr(self._client, "close", None)  # not every client has one
-        if closing is not None:
-            with translated(self.place):
-                closing()
+        client: Any = self._client
+        with translated(self.place):
+            client.close()
+        # Over HTTP the client leaves its connections open.
+        session = getattr(getattr(client, "_server", None), "_session", None)
+        if isinstance(session, httpx.Client):
+            session.close()
 
     # -- collections
 
@@ -211,7 +221,7 @@ class ChromaBackend:
 
     def _distance(self, points: Collection) -> Any:
         """From the collection's own distance to a score, higher is better."""
-        hnsw = points.configuration.get("hnsw") or {}
+        hnsw = points.configuration_json.get("hnsw") or {}
         halved = hnsw.get("space") == "l2"  # of unit vectors: 2 - 2 cos
         return lambda distance: 1.0 - (distance / 2.0 if halved else distance)
 

@@ -107,12 +107,16 @@ class MilvusBackend:
     def put(self, space: Space, points: Sequence[Point]) -> None:
         if points:
             with translated(self.place):
-                self._client.upsert(_points(space), [_row(space, point) for point in points])
+                self._client.upsert(self._points(space), [_row(space, point) for point in points])
 
     def remove(self, space: Space, ids: Sequence[str]) -> None:
         if ids:
             with translated(self.place):
-                self._client.delete(_points(space), ids=list(ids))
+                self._client.delete(self._points(space), ids=list(ids))
+
+    def clear(self, space: Space) -> None:
+        with translated(self.place):
+            self._client.delete(self._points(space), filter=restriction(space, None))
 
     def get(self, space: Space, ids: Sequence[str], *, vectors: bool) -> dict[str, Held]:
         if not ids:
@@ -120,7 +124,7 @@ class MilvusBackend:
         wanted = ["id", "row", "dense"] if vectors else ["id", "row"]
         with translated(self.place):
             found = self._client.query(
-                _points(space),
+                self._points(space),
                 filter=listed("id", list(ids)),
                 output_fields=wanted,
                 consistency_level=_STRONG,
@@ -129,7 +133,7 @@ class MilvusBackend:
 
     def select(self, space: Space, where: Native | None, most: int | None = None) -> list[str]:
         with translated(self.place):
-            rows = self._every(_points(space), restriction(space, where), ["id"], most)
+            rows = self._every(self._points(space), restriction(space, where), ["id"], most)
         return [row["id"] for row in rows]
 
     def near(
@@ -156,7 +160,7 @@ class MilvusBackend:
     ) -> list[Scored]:
         with translated(self.place):
             found: Any = self._client.search(
-                _points(space),
+                self._points(space),
                 data=[query],
                 anns_field=field,
                 limit=min(limit, _MOST),
@@ -170,7 +174,9 @@ class MilvusBackend:
     def _every(
         self, collection: str, kept: str, fields: list[str], most: int | None = None
     ) -> list[dict[str, Any]]:
-        """All rows that ``kept`` holds for, page by page."""
+        """All rows that ``kept`` holds for; a server gives them page by page."""
+        if self._lite is not None:
+            return list(self._client.query(collection, filter=kept, output_fields=fields))
         pages = self._client.query_iterator(
             collection, batch_size=1_000, filter=kept, output_fields=fields,
             consistency_level=_STRONG,
@@ -209,6 +215,16 @@ class MilvusBackend:
             except Exception:
                 if not self._client.has_collection(name):  # another process was first
                     raise
+        self._load(name)
+
+    def _points(self, space: Space) -> str:
+        """The collection of a target's points, which Lite wants loaded in each process."""
+        name = _points(space)
+        if name not in self._known:
+            self._load(name)
+        return name
+
+    def _load(self, name: str) -> None:
         self._client.load_collection(name)
         self._known.add(name)
 

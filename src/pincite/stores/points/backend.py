@@ -176,6 +176,10 @@ class Backend(Protocol):
         """Remove points; unknown ids are passed over."""
         ...
 
+    def clear(self, space: Space) -> None:
+        """Remove every point of a target, so that points of another dimension can come."""
+        ...
+
     def get(self, space: Space, ids: Sequence[str], *, vectors: bool) -> dict[str, Held]:
         """The points that are there, by id."""
         ...

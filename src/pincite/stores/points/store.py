@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pincite.errors import InvalidArgument, StoreCorrupt
-from pincite.model.documents import Collection, DocumentInfo, Geometry
+from pincite.errors import InvalidArgument
+from pincite.model.documents import Collection, DocumentInfo, EmbeddedDocument, Geometry
 from pincite.model.filters import Filter, Nothing
 from pincite.model.hits import Chunk
 from pincite.stores import checks
-from pincite.stores.codec import geometry_of, key_text
+from pincite.stores.codec import geometry_of, given_chunk, key_text, value_of
 from pincite.stores.points.backend import Backend
 from pincite.stores.points.doctor import examine
 from pincite.stores.points.gate import Gate
 from pincite.stores.points.keyword import KeywordIndex
 from pincite.stores.points.reader import PointReader
-from pincite.stores.points.records import Records
+from pincite.stores.points.records import Document, Records
 from pincite.stores.points.search import Search
-from pincite.stores.points.targets import Targets
-from pincite.stores.points.writer import Writer, held_rows
+from pincite.stores.points.targets import State, Targets
+from pincite.stores.points.writer import Writer, stored_vector, whole_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pincite.model.documents import EmbeddedDocument, ModelIdentity
+    from pincite.model.documents import ModelIdentity
     from pincite.model.fields import Field
     from pincite.stores.findings import Finding
 
@@ -64,6 +64,13 @@ class PointStore:
         passed over.
         """
         self._writer.commit(subject, collection, documents)
+
+    def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write a collection anew, in place of all that it held: the way to another model.
+
+        Fields, aliases of documents that stay and the weight of the vector side are kept.
+        """
+        self._writer.rewrite(subject, collection, documents)
 
     def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
@@ -136,14 +143,56 @@ class PointStore:
                 raise InvalidArgument(
                     f"There is no document {document!r} in this collection; documents() lists them."
                 )
-            ids = found.points(state.head)
-            rows = [h.vector for _, h in held_rows(self.backend, state.head, ids, vectors=True)]
-            if len(rows) < len(ids):
-                raise StoreCorrupt(
-                    f"Chunks of document {document!r} are missing in {self.backend.place};"
-                    " run doctor with repair, and index it again."
-                )
-            return np.array(rows).astype(np.float16).astype(np.float32)
+            rows = whole_rows(self.backend, state.head, found)
+            return np.array([stored_vector(held) for _, held in rows]).astype(np.float32)
+
+    def stored_documents(self, subject: str, collection: str) -> Iterator[EmbeddedDocument]:
+        """Every document, ordered by id, with its vectors as stored (float16), each as it is when
+        its turn comes; one that goes meanwhile is passed over."""
+        with self._gate.reading():
+            names = builtins.list(self._targets.state(subject, collection).documents)
+        for name in names:
+            with self._gate.reading():
+                state = self._targets.state(subject, collection)
+                found = self._records.document(state.head, name)
+                made = None if found is None else self._stored(state, found)
+            if made is not None:
+                yield made
+
+    def _stored(self, state: State, found: Document) -> EmbeddedDocument:
+        rows = whole_rows(self.backend, state.head, found)
+        given = [given_chunk(row.columns) for row, _ in rows]
+        own = [metadata for _, metadata in given]
+        data = self._records.geometry(state.head, found.document) if found.geometry else None
+        return EmbeddedDocument(
+            document=found.document,
+            title=found.title,
+            chunks=[chunk for chunk, _ in given],
+            vectors=np.array([stored_vector(held) for _, held in rows]),
+            endpoint=state.head.endpoint,
+            source=found.source,
+            content_hash=found.content_hash,
+            fingerprint=found.fingerprint,
+            language=found.language,
+            model=state.head.model,
+            metadata=value_of(found.metadata),
+            chunk_metadata=own if any(own) else (),
+            geometry=None if data is None else geometry_of(data, f"geometry of {found.document!r}"),
+        )
+
+    def aliases(self, subject: str, collection: str) -> dict[str, str]:
+        """Old document ids and what they are called now."""
+        with self._gate.reading():
+            return dict(self._targets.state(subject, collection).aliases)
+
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over."""
+        self._writer.add_aliases(subject, collection, aliases)
+
+    def alpha(self, subject: str, collection: str) -> float | None:
+        """The collection's own weight of the vector side, None for the default of all stores."""
+        with self._gate.reading():
+            return self._targets.state(subject, collection).head.alpha
 
     def geometry(self, subject: str, collection: str, document: str) -> Geometry | None:
         """What the parser found of the document's pages and words; None when nothing was given,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument
     from pincite.model.fields import Field
 
-__all__ = ["Writer", "held_rows"]
+__all__ = ["Writer", "held_rows", "stored_vector", "whole_rows"]
 
 _BATCH: Final = 512
 _FEW_CHANGES: Final = 8
@@ -101,6 +101,40 @@ class Writer:
                 state = self._apply(state, head, gone=gone, placed=batch, aliases=aliases)
                 head = state.head
 
+    def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write a collection anew, whatever model its vectors were of."""
+        self._check_owner(subject, collection)
+        latest = {document.document: prepare(document) for document in documents}
+        if not latest:
+            raise InvalidArgument("rewrite needs documents; delete those that are to go instead.")
+        made = [(each, self._rows(each), each.terms()) for each in latest.values()]
+        with self._turn, self._gate.writing():
+            state = self._sound(subject, collection)
+            empty = Head(subject, collection, alpha=state.head.alpha, spec=state.head.spec)
+            head = _adopted(empty, latest.values())
+            state = self._emptied(state, empty, kept=latest)
+            for batch in _batches([_placed(head, *each) for each in made]):
+                state = self._apply(state, head, gone=[], placed=batch, aliases=state.aliases)
+                head = state.head
+
+    def _emptied(self, state: State, empty: Head, *, kept: Mapping[str, Any]) -> State:
+        """Take everything out of a collection but the aliases of documents that are ``kept``."""
+        old, tenant, records = state.head, state.head.tenant, self._records
+        names = [document.document for document in records.documents(old)]
+        records.write([records.head_record(replace(old, pending=tuple(names)))])
+        stamp = uuid.uuid4().hex
+        if old.dimension:
+            self._backend.clear(old.space)
+            if self._keyword is not None:
+                self._keyword.rebuild(old.space, stamp, ())
+        records.drop([document_key(tenant, name) for name in names])
+        records.drop([geometry_key(tenant, name) for name in names])
+        aliases = {a: n for a, n in state.aliases.items() if n in kept and a not in kept}
+        records.drop([alias_key(tenant, a) for a in state.aliases if a not in aliases])
+        changes = [change_key(tenant, name) for name, _ in old.log]
+        head = replace(empty, stamp=stamp, renamed=stamp)
+        return self._published(State(head, Counts(), aliases, records), changes)
+
     def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
         if isinstance(documents, str):
@@ -145,6 +179,20 @@ class Writer:
             placed = self._moved(state.head, old, lambda row: row.described(text))
             head = replace(state.head, spec=extend_spec(state.head.spec, metadata))
             self._apply(state, head, gone=[old], placed=[placed], aliases=state.aliases)
+
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over."""
+        with self._turn, self._gate.writing():
+            state = self._sound(subject, collection)
+            named = {key_text(a, "document id"): _named(state, n) for a, n in aliases.items()}
+            taken = self._records.named(state.head, named)
+            fresh = {a: d.document for a, d in named.items() if a not in taken}
+            if not fresh:
+                return
+            self._records.write(self._records.alias_records(state.head, fresh))
+            stamp = uuid.uuid4().hex
+            head = replace(state.head, stamp=stamp, renamed=stamp)
+            self._published(replace(state, head=head, aliases={**state.aliases, **fresh}), [])
 
     # -- the collection
 
@@ -284,7 +332,10 @@ class Writer:
             found = self._backend.get(head.space, some, vectors=True)
             rows = [(Row.read(held.row, self._backend.place), held) for held in found.values()]
             loose: set[str] = set()
-            points = [_point(head, r, _vector(held), r.terms(), loose) for r, held in rows]
+            points = [
+                _point(head, r, stored_vector(held).astype(np.float32), r.terms(), loose)
+                for r, held in rows
+            ]
             self._backend.put(head.space, points)
 
     def _logged(
@@ -392,9 +443,9 @@ class Writer:
     def _moved(self, head: Head, old: Document, change: Callable[[Row], Row]) -> _Placed:
         """A stored document with its rows changed; vectors and geometry stay."""
         ids = old.points(head)
-        found = dict(zip(ids, self._whole(head, old), strict=True))
+        found = dict(zip(ids, whole_rows(self._backend, head, old), strict=True))
         rows = [change(row) for row, _ in found.values()]
-        vectors = np.array([_vector(held) for _, held in found.values()]).astype(np.float16)
+        vectors = np.array([stored_vector(held) for _, held in found.values()])
         moved = replace(
             old,
             document=rows[0].document,
@@ -404,16 +455,6 @@ class Writer:
         )
         geometry = self._records.geometry(head, old.document) if old.geometry else None
         return _Placed(moved, rows, vectors, [row.terms() for row in rows], geometry)
-
-    def _whole(self, head: Head, document: Document) -> list[tuple[Row, Held]]:
-        ids = document.points(head)
-        found = list(held_rows(self._backend, head, ids, vectors=True))
-        if len(found) < len(ids):
-            raise StoreCorrupt(
-                f"Chunks of document {document.document!r} are missing in {self._backend.place};"
-                " run doctor with repair, and index it again."
-            )
-        return found
 
     def _counted_rows(self, head: Head, documents: Sequence[Document]) -> Counts:
         ids = [i for document in documents for i in document.points(head)]
@@ -436,6 +477,24 @@ def held_rows(
         for name in some:
             if name in found:
                 yield Row.read(found[name].row, backend.place), found[name]
+
+
+def whole_rows(backend: Backend, head: Head, document: Document) -> list[tuple[Row, Held]]:
+    """Every point of a document with its vector, in chunk order; ``StoreCorrupt`` otherwise."""
+    ids = document.points(head)
+    found = list(held_rows(backend, head, ids, vectors=True))
+    if len(found) < len(ids):
+        raise StoreCorrupt(
+            f"Chunks of document {document.document!r} are missing in {backend.place};"
+            " run doctor with repair, and index it again."
+        )
+    return found
+
+
+def stored_vector(held: Held) -> NDArray[np.float16]:
+    """A vector as it was written: a database that keeps float32 may have added noise to it."""
+    assert held.vector is not None
+    return held.vector.astype(np.float16)
 
 
 def _adopted(head: Head, documents: Iterable[Prepared]) -> Head:
@@ -510,12 +569,6 @@ def _counted(placed: Sequence[_Placed]) -> Counts:
 
 def _text(row: Row) -> Text:
     return row.id, row.columns[4] or row.columns[3], row.language
-
-
-def _vector(held: Held) -> NDArray[np.float32]:
-    assert held.vector is not None
-    # What was written had float16's precision; a database that keeps float32 may add noise.
-    return held.vector.astype(np.float16).astype(np.float32)
 
 
 def _named(state: State, document: str) -> Document:

@@ -111,6 +111,11 @@ class QdrantBackend:
             with translated(self.place):
                 self._client.delete(_points(space), listed, wait=True)
 
+    def clear(self, space: Space) -> None:
+        with translated(self.place):
+            own = models.FilterSelector(filter=restriction(space, None))
+            self._client.delete(_points(space), own, wait=True)
+
     def get(self, space: Space, ids: Sequence[str], *, vectors: bool) -> dict[str, Held]:
         if not ids:
             return {}
