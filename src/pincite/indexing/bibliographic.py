@@ -42,11 +42,12 @@ _MONTH = (
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|janv|f[ée]vr|mars|avr|mai|juin|juil|ao[uû]t"
     r"|M[äa]r|Dez|Okt)[a-zéû]*\.?"
 )
+_NOTICE_PAGES = 4
 _SHORT = 200  # a longer line is prose, and a date in it is what it tells of
 _YEARS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:©|\(c\)|copyright)\s*(?:©|\(c\)|c\b)?\s*{_YEAR}\b",
+        rf"(?:©|\(c\)|copyright)[ ]*(?:©|\(c\)|c\b|copyright)?[^\d\n]{{0,40}}?\b{_YEAR}\b",
         rf"\barXiv:\S+.{{0,30}}?\b{_YEAR}\b",
         rf"\b{_MONTH}\s+\d{{1,2}}(?:\s*[-–]\s*(?:{_MONTH}\s+)?\d{{1,2}})?,?\s+{_YEAR}\b",
         rf"\b\d{{1,2}}\.?\s+{_MONTH}\s+{_YEAR}\b",
@@ -83,7 +84,8 @@ _PLACES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A value and where it was found: "file info", "headings", "first page" or "DOI lookup"."""
+    """A value and where it was found: "file info", "headings", "first page", another page such as
+    "page 2", or "DOI lookup"."""
 
     value: Any
     source: str
@@ -105,9 +107,9 @@ def extract_metadata(
     found = {
         "title": title,
         "authors": _authors(info, page, title),
-        "year": _year(info, page),
+        "year": _year(info, page) or _copyright(parsed),
         "doi": _doi(info, page),
-        "journal": _journal(page),
+        "journal": _journal(info, page),
         "keywords": _keywords(info, page),
     }
     kept = {key: value for key, value in found.items() if value is not None}
@@ -208,6 +210,15 @@ def _year(info: Mapping[str, str], page: list[str]) -> Extracted | None:
     return None
 
 
+def _copyright(parsed: MarkdownParseResult) -> Extracted | None:
+    """The year of a copyright notice on the pages after the first, where books have it."""
+    for start, end, number in parsed.page_ranges[1:_NOTICE_PAGES]:
+        match = _YEARS[0].search(parsed.markdown, start, end)
+        if match:
+            return Extracted(int(match[1]), f"page {number}")
+    return None
+
+
 def _doi(info: Mapping[str, str], page: list[str]) -> Extracted | None:
     for source, text in ((INFO, " ".join(info.values())), (FIRST_PAGE, "\n".join(page))):
         for match in _DOI.finditer(text):
@@ -217,7 +228,9 @@ def _doi(info: Mapping[str, str], page: list[str]) -> Extracted | None:
     return Extracted(f"10.48550/arXiv.{arxiv[1]}", FIRST_PAGE) if arxiv else None
 
 
-def _journal(page: list[str]) -> Extracted | None:
+def _journal(info: Mapping[str, str], page: list[str]) -> Extracted | None:
+    if told := info.get("journal"):
+        return Extracted(told, INFO)
     text = "\n".join(page)
     for pattern in _JOURNALS:
         match = pattern.search(text)

@@ -17,7 +17,7 @@ class MarkdownParseResult(BaseModel):
     in points; ``tables`` maps a table's id to its HTML while the table itself stays inline in
     ``markdown``; ``words`` is ``WordBoxes.pack()`` of every word with its rectangle, b"" when the
     format has no geometry; ``metadata`` is what the file says of itself (``title``, ``author``,
-    ``subject``, ``keywords``, of an article also its ``date``).
+    ``subject``, ``keywords``; of an article in JATS also ``journal``, ``doi`` and ``date``).
     """
 
     model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")

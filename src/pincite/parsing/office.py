@@ -16,6 +16,7 @@ from pincite.model.layout import MarkdownParseResult
 from pincite.parsing.archives import check_inflated
 from pincite.parsing.decoding import decode
 from pincite.parsing.detection import detect_format, is_jats
+from pincite.parsing.jats import jats_metadata
 from pincite.parsing.plain import fenced, markdown_result
 from pincite.parsing.sheets import check_extent
 from pincite.parsing.tabular import parse_csv
@@ -93,10 +94,11 @@ def _extracted(data: bytes, kind: str, filename: str) -> MarkdownParseResult:
     title = _title(data) if kind == "html" else ""
     result = _kreuzberg(_without_head(data) if kind == "html" else data, kind, filename)
     metadata = dict(result.metadata or {})
+    own = jats_metadata(data.decode("utf-8", "replace")) if kind == "xml" else {}
     return markdown_result(
         _cleaned(result.content),
         total_pages=_slides(metadata),
-        metadata=_metadata(metadata) | ({"title": title} if title else {}),
+        metadata=_metadata(metadata) | ({"title": title} if title else {}) | own,
     )
 
 
@@ -160,8 +162,6 @@ def _metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
         "subject": _joined(metadata.get("subject")),
         "keywords": _joined(metadata.get("keywords")),
     }
-    if metadata.get("format_type") == "jats":  # elsewhere it is the day of the file
-        found["date"] = _joined(metadata.get("created_at"))
     return {key: value.strip() for key, value in found.items() if value.strip()}
 
 

@@ -128,6 +128,7 @@ def test_authors_are_a_line_of_names_below_the_title(line: str, names: list[str]
     [
         ("Copyright c 2009 ACM 978-1-60558-392-1/09/06", 2009),
         ("© 1987 The Press", 1987),
+        ("© Copyright Marlow Corp. 2014.", 2014),
         ("arXiv:2004.04906v3 [cs.CL] 30 Sep 2020", 2020),
         ("PLDI’09, June 15–20, 2009, Dublin, Ireland.", 2009),
         ("Received 24 February 2018", 2018),
@@ -175,6 +176,13 @@ def test_only_the_first_page_is_read() -> None:
     found = extract_metadata(parsed(text, first_page=28))
 
     assert list(found) == ["title"]
+
+
+def test_a_copyright_notice_may_stand_on_a_page_after_the_first() -> None:
+    first, second = "# The Guide\n\n", "© Copyright Marlow Corp. 2014. All rights reserved."
+    found = extract_metadata(parsed(first + second, first_page=len(first)))
+
+    assert found["year"] == Extracted(2014, "page 2")
 
 
 def test_nothing_is_asked_unless_a_lookup_is_passed_in(monkeypatch: pytest.MonkeyPatch) -> None:
