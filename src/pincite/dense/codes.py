@@ -14,15 +14,15 @@ Arrays, R rows of D dimensions (P = D padded to a multiple of 32), L lists, B = 
 - ``code_starts`` uint32 (L + 1): the first position of each list, and the end;
 - ``code_centroids`` float16 (L, P), rotated, of unit length.
 
-The meta entry ``codes`` holds the version, the scale and the rule. Codes are derived: a segment
-without them, or of a later version, is searched exactly.
+- ``code_rule`` bytes: JSON of the version, the scale and the rule.
+
+Codes are derived: a segment without them, or with those of a later version, is searched exactly.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -32,10 +32,10 @@ from pincite.dense.calibration import calibrated
 from pincite.dense.effort import Rule
 from pincite.dense.kernels import half_bits
 from pincite.errors import StoreCorrupt
-from pincite.segments.file import JSON
+from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
-__all__ = ["CODED_ROWS", "LIST_ROWS", "Coded", "encode_vectors", "stored_rule"]
+__all__ = ["CODED_ROWS", "LIST_ROWS", "encode_vectors", "stored_rule"]
 
 CODED_ROWS: Final = 1024
 """Below so many rows scoring all of them is as quick."""
@@ -44,30 +44,21 @@ LIST_ROWS: Final = 16_384
 """From so many rows on there are lists; below, one list holds all."""
 
 _VERSION: Final = 1
-_META: Final = "codes"
 _ROUNDS: Final = 6
 _SAMPLE: Final = 40  # rows for each list that k-means looks at
 _FLAT_SAMPLE: Final = 4096
 _SEED: Final = 20260101
 
 
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """Arrays and meta entries to be stored beside the vectors; both empty without codes."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    meta: Mapping[str, JSON]
-
-
-def encode_vectors(vectors: NDArray[np.float16]) -> Coded:
-    """Codes of vectors (R, D), calibrated; nothing for few rows or on the pure path.
+def encode_vectors(vectors: NDArray[np.float16]) -> dict[str, NDArray[Any] | bytes]:
+    """Codes of vectors (R, D) to be stored beside them; nothing for few rows or on the pure path.
 
     Costs about 30 seconds a million rows of 384 dimensions, once for each time they are merged.
     """
     module = native()
     scale = _scale(vectors) if len(vectors) >= CODED_ROWS else 0.0
     if module is None or not scale:
-        return Coded({}, {})
+        return {}
     bits = half_bits(vectors)
     lists = _list_count(len(vectors))
     centroids = module.dense_train(_sample(bits, lists), lists, _ROUNDS)
@@ -76,25 +67,26 @@ def encode_vectors(vectors: NDArray[np.float16]) -> Coded:
     exact = module.DenseVectors(bits, None)
     reader = module.DenseCodes(exact, codes, None, factors, order, starts, centroids, scale)
     rule = calibrated(vectors, exact, reader, order, starts.astype(np.int64))
-    return Coded(
-        {
-            "codes": codes.reshape(blocks, -1),
-            "code_factors": factors.view(np.float16).reshape(blocks, -1),
-            "code_order": order,
-            "code_starts": starts,
-            "code_centroids": centroids.view(np.float16),
-        },
-        {_META: {"version": _VERSION, "scale": scale, "rule": rule.to_json()}},
-    )
+    stored = {"version": _VERSION, "scale": scale, "rule": rule.to_json()}
+    return {
+        "codes": codes.reshape(blocks, -1),
+        "code_factors": factors.view(np.float16).reshape(blocks, -1),
+        "code_order": order,
+        "code_starts": starts,
+        "code_centroids": centroids.view(np.float16),
+        "code_rule": json.dumps(stored).encode("ascii"),
+    }
 
 
-def stored_rule(meta: Mapping[str, JSON], rows: int, name: str) -> tuple[Rule, float] | None:
-    """The rule and the scale in a segment's meta; None when it has no codes that this version
-    reads. Raises ``StoreCorrupt`` for what was never written."""
-    stored = meta.get(_META)
-    if stored is None:
+def stored_rule(file: SegmentFile, rows: int) -> tuple[Rule, float] | None:
+    """The rule and the scale of a segment; None when it has no codes that this version reads.
+
+    Raises ``StoreCorrupt`` for what was never written.
+    """
+    if "code_rule" not in file.names:
         return None
     try:
+        stored = json.loads(bytes(file.blob("code_rule")))
         if int(stored["version"]) > _VERSION:
             return None
         scale = float(stored["scale"])
@@ -103,8 +95,8 @@ def stored_rule(meta: Mapping[str, JSON], rows: int, name: str) -> tuple[Rule, f
         return Rule.from_json(stored["rule"], rows), scale
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreCorrupt(
-            f"The codes of segment {name} are damaged: {error}. Run doctor with repair, or restore "
-            "a backup."
+            f"The codes of segment {file.name} are damaged: {error}. Run doctor with repair, or "
+            "restore a backup."
         ) from error
 
 

@@ -90,8 +90,7 @@ def index_corrupt(name: str, what: str) -> StoreCorrupt:
 def _segment(
     number: int, ids: Mapping[str, NDArray[Any] | bytes], vectors: NDArray[np.float16]
 ) -> Segment:
-    coded = encode_vectors(vectors)
-    arrays = {"vectors": vectors, **coded.arrays, **ids}
-    meta = {"rows": len(vectors), "dimension": vectors.shape[1], **coded.meta}
+    arrays = {"vectors": vectors, **encode_vectors(vectors), **ids}
+    meta = {"rows": len(vectors), "dimension": vectors.shape[1]}
     data = write_segment(_KIND, _VERSION, arrays, meta)
     return Segment(number, SegmentFile.open(data, name="in memory"))

@@ -28,15 +28,17 @@ class Vectors:
     pure path verifies and scores all. Safe to share between threads.
     """
 
-    def __init__(self, file: SegmentFile, rows: int, dimension: int) -> None:
+    def __init__(self, file: SegmentFile, rows: int, dimension: int | None = None) -> None:
         """Raises ``StoreCorrupt`` when the arrays contradict each other."""
         self._file = file
-        self.shape = rows, dimension
         self._mapped: NDArray[np.float16] = _mapped(file, "vectors", "<f2")
+        if dimension is None:
+            dimension = self._mapped.size // rows if rows else 0
+        self.shape = rows, dimension
         if self._mapped.size != rows * dimension or not dimension:
             raise _corrupt(file, f"its vectors are not {rows} of {dimension} dimensions")
         self._mapped = self._mapped.reshape(self.shape)
-        found = stored_rule(file.meta, rows, file.name)
+        found = stored_rule(file, rows)
         self._rule: Rule | None = None if found is None else found[0]
         self._exact: Any = None
         self._codes: Any = None

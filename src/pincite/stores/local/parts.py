@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.segment import build_arrays
+from pincite.dense.codes import encode_vectors
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
 from pincite.model.hits import Chunk
@@ -36,7 +37,7 @@ __all__ = [
     "vectors_part",
 ]
 
-LARGE: Final = 4 << 20
+LARGE: Final = 128 << 10
 """From this size in bytes on a part is a file of its own."""
 
 _PART_FILE: Final = re.compile(r"[0-9]+\.[0-9]+\.[a-z]+\.seg(\.tmp)?")
@@ -62,8 +63,8 @@ def rows_part(chunks: Sequence[Chunk], keys: Sequence[int]) -> Arrays:
 
 def vectors_part(vectors: NDArray[np.float16], keys: NDArray[np.int64]) -> Arrays:
     """The stored vectors, shape (rows, dimension), and whose they are: enough to build the other
-    parts anew."""
-    return {"vectors": vectors, "chunks": keys}
+    parts anew; and their codes, for searching."""
+    return {"vectors": vectors, "chunks": keys, **encode_vectors(vectors)}
 
 
 def keyword_part(terms: Iterable[Terms]) -> Arrays:

@@ -58,7 +58,7 @@ class Query:
         if not snapshot.segments:
             return []
         found = search_vectors(
-            self._session.vectors(),
+            self._session.searched(),
             snapshot.live,
             self._session.allow(self._where),
             vector,

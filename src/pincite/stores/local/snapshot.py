@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pincite.bm25.search import Statistics
 from pincite.bm25.segment import KeywordSegment
+from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
 from pincite.model.filters import Filter
@@ -55,6 +56,7 @@ class Segment:
         self._rows: RowTable | None = None
         self._keyword: KeywordSegment | None = None
         self._columns: Columns | None = None
+        self._searched: Vectors | None = None
         self._lock = threading.RLock()
 
     @property
@@ -71,6 +73,7 @@ class Segment:
             later._rows = self._rows if PartKind.ROWS in same else None
             later._keyword = self._keyword if PartKind.KEYWORD in same else None
             later._columns = self._columns if PartKind.COLUMNS in same else None
+            later._searched = self._searched if PartKind.VECTORS in same else None
         return later
 
     def file(self, kind: PartKind, session: Session) -> SegmentFile:
@@ -102,6 +105,14 @@ class Segment:
         vectors: NDArray[np.float16] = self.file(PartKind.VECTORS, session).array("vectors")
         self._check_rows(len(vectors), PartKind.VECTORS)
         return vectors
+
+    def searched(self, session: Session) -> Vectors:
+        """The stored vectors with their codes, as a search reads them."""
+        with self._lock:
+            if self._searched is None:
+                file = self.file(PartKind.VECTORS, session)
+                self._searched = Vectors(file, self.record.rows)
+            return self._searched
 
     def keyword(self, session: Session) -> KeywordSegment:
         """The postings; built in memory where another version of the analyser wrote them."""
@@ -189,6 +200,10 @@ class Session:
         """The vectors of every segment."""
         return [segment.vectors(self) for segment in self.snapshot.segments]
 
+    def searched(self) -> list[Vectors]:
+        """The vectors of every segment, as a search reads them."""
+        return [segment.searched(self) for segment in self.snapshot.segments]
+
     def allow(self, where: Filter | None) -> list[Mask | None]:
         """What a checked, folded filter keeps: a mask per segment, None for all."""
         if where is None:
@@ -222,7 +237,7 @@ class Session:
 
     def chunk_key(self, segment: int, row: int) -> int:
         """The key of a row's chunk in the database."""
-        return int(self.snapshot.segments[segment].rows(self).chunks[row])
+        return self.snapshot.segments[segment].rows(self).chunk(row)
 
 
 def load_snapshot(
