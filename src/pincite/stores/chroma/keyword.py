@@ -10,10 +10,20 @@ from pincite.bm25.index import Allowed, BM25Index
 from pincite.errors import StoreCorrupt, StoreNotFound
 from pincite.stores.points.backend import Scored, Space
 from pincite.stores.points.keyword import Text
+from pincite.text.analysis import Analyzer
 
 __all__ = ["KeywordFolder"]
 
 _STAMP = "stamp"
+
+
+class _StoreAnalyzer(Analyzer):
+    """The analyser of every store: a word counts as often as a query says it."""
+
+    def query_groups(
+        self, text: str, languages: Iterable[str] = (), *, repeats: bool = True
+    ) -> tuple[tuple[str, ...], ...]:
+        return super().query_groups(text, languages, repeats=repeats)
 
 
 class KeywordFolder:
@@ -27,6 +37,7 @@ class KeywordFolder:
         self.path = path
         self._lock = threading.RLock()
         self._opened: dict[str, tuple[str, BM25Index]] = {}
+        self._analysis = _StoreAnalyzer()
 
     def update(self, space: Space, stamp: str, drop: Collection[str], add: Iterable[Text]) -> None:
         """Remove chunk ids, then add texts; durable on return."""
@@ -39,7 +50,7 @@ class KeywordFolder:
     def rebuild(self, space: Space, stamp: str, texts: Iterable[Text]) -> None:
         """Index these texts and nothing else."""
         with self._lock:
-            index = BM25Index()
+            index = BM25Index(analysis=self._analysis)
             _add(index, texts)
             self._save(space, stamp, index)
 
@@ -66,9 +77,9 @@ class KeywordFolder:
         if held is not None and held[0] == self._stamp(space):
             return held[1]
         try:
-            return BM25Index.open(self._folder(space))
+            return BM25Index.open(self._folder(space), analysis=self._analysis)
         except StoreNotFound:
-            return BM25Index()
+            return BM25Index(analysis=self._analysis)
 
     def _read(self, space: Space, stamp: str) -> BM25Index:
         index = self._current(space)

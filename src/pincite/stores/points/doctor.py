@@ -16,11 +16,11 @@ from pincite.stores.findings import Finding
 from pincite.stores.points.backend import Backend
 from pincite.stores.points.counts import Counts
 from pincite.stores.points.gate import Gate
+from pincite.stores.points.held import held_rows
 from pincite.stores.points.keyword import KeywordIndex
 from pincite.stores.points.records import Head, Records
 from pincite.stores.points.rows import Row
 from pincite.stores.points.targets import State, Targets
-from pincite.stores.points.writer import held_rows
 
 if TYPE_CHECKING:
     from pincite.stores.points.writer import Writer

@@ -18,11 +18,11 @@ from pincite.stores.aliases import resolve_filter
 from pincite.stores.hybrid import Fused, leg_hit
 from pincite.stores.ordering import sort_by_field
 from pincite.stores.points.backend import Backend, Native, OneOf, Scored
+from pincite.stores.points.held import held_rows
 from pincite.stores.points.keyword import KeywordIndex, Query, by_number, slack
 from pincite.stores.points.rows import Row
 from pincite.stores.points.targets import State
 from pincite.stores.points.tokens import plan
-from pincite.stores.points.writer import held_rows
 from pincite.text.analysis import default_analyzer
 
 __all__ = ["Search"]

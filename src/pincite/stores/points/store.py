@@ -17,12 +17,13 @@ from pincite.stores.codec import geometry_of, given_chunk, key_text, value_of
 from pincite.stores.points.backend import Backend
 from pincite.stores.points.doctor import examine
 from pincite.stores.points.gate import Gate
+from pincite.stores.points.held import stored_vector, whole_rows
 from pincite.stores.points.keyword import KeywordIndex
 from pincite.stores.points.reader import PointReader
 from pincite.stores.points.records import Document, Records
 from pincite.stores.points.search import Search
 from pincite.stores.points.targets import State, Targets
-from pincite.stores.points.writer import Writer, stored_vector, whole_rows
+from pincite.stores.points.writer import Writer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
