@@ -22,6 +22,7 @@ from pincite.stores.postgres.explaining import explain
 from pincite.stores.postgres.filters import FilterSql, order_sql
 from pincite.stores.postgres.legs import Leg, Scored, Tuning
 from pincite.stores.postgres.packing import pack, unpack
+from pincite.stores.postgres.reanalysing import warn_when_stale
 from pincite.stores.postgres.record import Record, Totals, read_aliases, read_view
 from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row
 from pincite.text.analysis import default_analyzer
@@ -51,6 +52,7 @@ class _View:
 
     async def leg(self, where: Filter | None) -> Leg:
         """A search with a checked, folded filter."""
+        warn_when_stale(self.record)
         if where is not None:
             await self.connection.execute(_OWN_PLANS)
         kept = await self.filter(where)

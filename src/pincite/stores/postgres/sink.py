@@ -23,6 +23,7 @@ from pincite.stores.postgres.layout import PgTable
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.packing import name_key, pack, unpack
 from pincite.stores.postgres.reader import PgVectorStore, alias_filter
+from pincite.stores.postgres.reanalysing import reanalyse
 from pincite.stores.postgres.record import Record, read_record, read_view
 from pincite.stores.postgres.rows import halfvec_rows
 from pincite.stores.postgres.sessions import Sessions
@@ -248,6 +249,13 @@ class PgSink:
                     [write.record.key],
                 )
                 await write.refresh([key for (key,) in rows])
+
+    async def reanalyse(self, subject: str, collection: str) -> int:
+        """Make the keyword side anew from the stored texts, after an update of the analyser; how
+        many chunks. Searches see the old one until it is done, writers wait. Vectors stay."""
+        async with self._sessions.writing() as connection:
+            write = await self._write(connection, subject, collection)
+            return await reanalyse(write) if write.record.key is not None else 0
 
     async def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
         """The weight of the vector side in ``hybrid`` where a query gives none; None is the

@@ -208,20 +208,24 @@ class Write:
             "COPY {chunks} (key, collection, document, chunk_index, length, id, fields, metadata,"
             " own, embedding) FROM STDIN (FORMAT BINARY)"
         )
-        async with self.connection.cursor() as cursor:
-            async with cursor.copy(self.layout.sql(columns)) as copy:
-                copy.set_types(_TYPES)
-                for key, row in zip(keys, chunk_rows, strict=True):
-                    await copy.write_row((key, *row))
-            lengths = await self._copy_postings(cursor, changed, keys)
-        return total, lengths
-
-    async def _copy_postings(
-        self, cursor: Any, changed: Sequence[tuple[Prepared, Terms]], keys: Sequence[int]
-    ) -> int:
-        lines: LiteralString = "COPY {postings} (chunk, collection, length, term, tf) FROM STDIN"
+        async with (
+            self.connection.cursor() as cursor,
+            cursor.copy(self.layout.fixed(columns)) as copy,
+        ):
+            copy.set_types(_TYPES)
+            for key, row in zip(keys, chunk_rows, strict=True):
+                await copy.write_row((key, *row))
         counted = [each for _, terms in changed for each in terms]
-        async with cursor.copy(self.layout.sql(lines)) as copy:
+        await self.copy_postings(keys, counted)
+        return total, sum(length for _, length in counted)
+
+    async def copy_postings(self, keys: Sequence[int], counted: Terms) -> None:
+        """Write the postings of chunks from their terms and lengths."""
+        lines: LiteralString = "COPY {postings} (chunk, collection, length, term, tf) FROM STDIN"
+        async with (
+            self.connection.cursor() as cursor,
+            cursor.copy(self.layout.fixed(lines)) as copy,
+        ):
             for key, (frequencies, length) in zip(keys, counted, strict=True):
                 head = f"{key}\t{self.record.key}\t{length}\t"
                 await copy.write(
@@ -229,7 +233,6 @@ class Write:
                         f"{head}{_copied(term)}\t{count}\n" for term, count in frequencies.items()
                     )
                 )
-        return sum(length for _, length in counted)
 
     async def _add_geometry(self, prepared: Sequence[Prepared], keys: Sequence[int]) -> None:
         await self.run("DELETE FROM {geometry} WHERE document = ANY(%s)", [list(keys)])

@@ -40,6 +40,7 @@ from pincite.testing.samples import (
     together,
     whole,
 )
+from pincite.text.analysis import Analyzer
 
 Use = Callable[[PgStore], Any]
 
@@ -265,6 +266,40 @@ def test_scores_are_those_of_the_local_store(run: Callable[..., None], tmp_path:
             await each.delete(SUBJECT, COLLECTION, names[::5])
         await compare()
         await local.aclose()
+
+    run(use)
+
+
+def test_terms_of_another_analyser_are_told_and_made_anew(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Other(Analyzer):
+        version = 999
+
+        def document_terms(self, text: str, language: str = "") -> tuple[dict[str, int], int]:
+            return {"x": 1}, 1
+
+    async def use(store: PgStore) -> None:
+        with monkeypatch.context() as patch:
+            old = Other()
+            for module in ("prepare", "postgres.writer"):
+                patch.setattr(f"pincite.stores.{module}.default_analyzer", lambda: old)
+            await put(store, "a", "quartz veins", "row", embed_texts=["", "zinc header: row"])
+            await put(store, "b", "mica\0 \ud800")
+        port = reader(store)
+        assert list(await port.bm25(COLLECTION, query="quartz", limit=3)) == []
+        assert "reanalyse" in caplog.text
+        vectors = await store.vectors(SUBJECT, COLLECTION, "a")
+        assert await store.reanalyse(SUBJECT, COLLECTION) == 3
+        memory = Threaded(MemoryStore())
+        await put(memory, "a", "quartz veins", "row", embed_texts=["", "zinc header: row"])
+        await put(memory, "b", "mica\0 \ud800")
+        for query in ("quartz", "zinc row", "x"):
+            ours = await port.bm25(COLLECTION, query=query, limit=3)
+            theirs = await reader(memory).bm25(COLLECTION, query=query, limit=3)
+            assert [(h.chunk.id, h.score) for h in ours] == [(h.chunk.id, h.score) for h in theirs]
+        assert (await store.vectors(SUBJECT, COLLECTION, "a") == vectors).all()
+        assert await store.reanalyse(SUBJECT, "nothing") == 0
 
     run(use)
 
