@@ -68,6 +68,25 @@ PER_QUERY = (
     " ORDER BY ts_rank_cd(to_tsvector('english', body), q) DESC, id LIMIT %(k)s"
 )
 
+COPIES = (
+    """INSERT INTO documents (collection, name, document, title, source, content_hash, fingerprint,
+        language, metadata, digest, chunks)
+    SELECT c.key, d.name, d.document, '', '', '', '', 'en', d.metadata, '', 1 FROM collections c,
+        (SELECT * FROM documents WHERE collection = 2 LIMIT 1) d WHERE c.key > 2""",
+    """INSERT INTO chunks (collection, document, chunk_index, length, id, fields, metadata, own,
+        embedding)
+    SELECT d.collection, d.key, 0, c.length, c.id, c.fields, c.metadata, '', c.embedding
+    FROM documents d, (SELECT * FROM chunks WHERE collection = 2 LIMIT 1) c
+    WHERE d.collection > 2""",
+    """INSERT INTO postings SELECT c.key, c.collection, p.tf, p.length, p.term FROM chunks c,
+        (SELECT * FROM postings WHERE chunk =
+            (SELECT key FROM chunks WHERE collection = 2 LIMIT 1)) p
+    WHERE c.collection > 2""",
+    """INSERT INTO totals (collection, chunks, tokens)
+    SELECT collection, 1, length FROM chunks WHERE collection > 2""",
+    "VACUUM ANALYZE",
+)
+
 Search = Callable[[int], Awaitable[Sequence[Any]]]
 
 
@@ -333,30 +352,7 @@ def many_collections(uri: str, count: int) -> None:
             " (SELECT * FROM collections WHERE key = 2) t",
             [keys],
         )
-        for statement in (
-            (
-                "INSERT INTO documents (collection, name, document, title, source, content_hash,"
-                " fingerprint, language, metadata, digest, chunks) SELECT c.key, d.name, d.document,"
-                " '', '', '', '', 'en', d.metadata, '', 1 FROM collections c,"
-                " (SELECT * FROM documents WHERE collection = 2 LIMIT 1) d WHERE c.key > 2"
-            ),
-            (
-                "INSERT INTO chunks (collection, document, chunk_index, length, id, fields, metadata,"
-                " own, embedding) SELECT d.collection, d.key, 0, c.length, c.id, c.fields, c.metadata,"
-                " '', c.embedding FROM documents d,"
-                " (SELECT * FROM chunks WHERE collection = 2 LIMIT 1) c WHERE d.collection > 2"
-            ),
-            (
-                "INSERT INTO postings SELECT c.key, c.collection, p.tf, p.length, p.term FROM chunks c,"
-                " (SELECT * FROM postings WHERE chunk ="
-                " (SELECT key FROM chunks WHERE collection = 2 LIMIT 1)) p WHERE c.collection > 2"
-            ),
-            (
-                "INSERT INTO totals (collection, chunks, tokens)"
-                " SELECT collection, 1, length FROM chunks WHERE collection > 2"
-            ),
-            "VACUUM ANALYZE",
-        ):
+        for statement in COPIES:
             connection.execute(statement)
 
 
