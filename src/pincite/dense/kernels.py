@@ -73,14 +73,15 @@ def exact_rows(
     return checked(vectors.exact(query, k, live, allow, limit, floor, unit))
 
 
-def checked(answer: tuple[Any, Any, str]) -> Found:
+def checked(answer: tuple[Any, Any, str], name: str = "in memory") -> Found:
     """What the extension answered; raises ``StoreCorrupt`` for the damage that it met."""
     rows, scores, damage = answer
     if damage == "not finite":
         raise _not_finite()
     if damage:
         raise StoreCorrupt(
-            f"The stored {damage} fail their checksum. Run doctor with repair, or restore a backup."
+            f"Segment {name} is damaged: its {damage} fail their checksum. Run doctor with repair, "
+            "or restore a backup."
         )
     return Found(rows, scores)
 

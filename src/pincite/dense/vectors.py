@@ -75,9 +75,11 @@ class Vectors:
         masks = live, allow
         query, k, limit, floor, length, unit = wanted
         if effort is None or self._rule is None:
-            return checked(self._exact.exact(query, k, *masks, limit, floor, unit))
-        margin = self._rule.margin * length
-        return checked(self._codes.search(query, k, *effort, margin, *masks, limit, floor, unit))
+            answer = self._exact.exact(query, k, *masks, limit, floor, unit)
+        else:
+            margin = self._rule.margin * length
+            answer = self._codes.search(query, k, *effort, margin, *masks, limit, floor, unit)
+        return checked(answer, self._file.name)
 
     def _count(self, mask: Mask | None) -> int:
         """How many rows a mask keeps, remembered: searches come with the same few masks."""
