@@ -199,3 +199,17 @@ def test_a_file_that_cannot_be_read_is_named(sea: Call, tmp_path: Path) -> None:
 
     assert (status, out) == (0, "no faults in 0 entries for 1 files\n")
     assert "broken.pdf is left out" in err
+
+
+def test_index_takes_a_map_and_an_edit_of_it(sea: Call, tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / "map.json").write_text(f'{{"ropes.md": {{"Ropes": {{"year": {year}}}}}}}')
+        assert sea("index", "docs", "--metadata-map", "map.json")[0] == 0
+    _, out, _ = sea("search", "ferry", "--where", "year = 2024", "--json")
+    assert [hit["document"] for hit in json.loads(out)["hits"]] == ["ropes.md"]
+    assert sea("search", "ferry", "--where", "year = 2023", "--json")[1].count('"rank"') == 0
+
+    (tmp_path / "map.json").write_text("[]")
+    status, _, err = sea("index", "docs", "--metadata-map", "map.json")
+    assert status == 2
+    assert "the shape is" in err

@@ -34,6 +34,12 @@ _STDIN = "-"
     multiple=True,
     help="Metadata of the documents; repeatable, also one JSON object.",
 )
+@click.option(
+    "--metadata-map",
+    type=click.Path(),
+    metavar="FILE",
+    help="Metadata by file and heading, as JSON.",
+)
 @click.option("--language", metavar="CODE", help="Language, such as de.  [default: detected]")
 @click.option("--password", metavar="TEXT", help="Opens encrypted files.")
 @place_options
@@ -43,6 +49,7 @@ def index(
     backend: str | None,
     document: str | None,
     metadata: tuple[str, ...],
+    metadata_map: str | None,
     language: str | None,
     password: str | None,
     store: str,
@@ -57,6 +64,7 @@ def index(
     """
     _check_paths(paths, document)
     values = parse_metadata(metadata)
+    mapped = _read_map(metadata_map)
     progress = ProgressLines() if as_json else ProgressBar()
     reports = []
     with Place(store, collection, subject, embedder).open(create=True) as lib:
@@ -67,6 +75,7 @@ def index(
                     filename=document if path == _STDIN else None,
                     document=document,
                     metadata=values or None,
+                    metadata_map=mapped,
                     language=language,
                     password=password,
                     backend=backend,
@@ -92,6 +101,14 @@ def _check_paths(paths: Sequence[str], document: str | None) -> None:
     for path in paths:
         if path != _STDIN and (not path.strip() or not Path(path).exists()):
             raise InvalidArgument(f"There is no file or folder {path!r}; check the path.")
+
+
+def _read_map(path: str | None) -> dict[str, dict[str, Any]] | None:
+    if path is None:
+        return None
+    from pincite.indexing.metadata_map import load_metadata_map
+
+    return load_metadata_map(path)
 
 
 def _source(path: str) -> str | bytes:

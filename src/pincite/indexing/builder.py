@@ -17,8 +17,9 @@ from pincite.embedding.blocking import BlockingEmbedder, blocking_embedder
 from pincite.errors import InvalidArgument, PinciteError, UnsupportedFormat
 from pincite.indexing.cache import CACHE_FOLDER, CachedFile, ChunkCache
 from pincite.indexing.converting import Converter, local_tokenizer
-from pincite.indexing.corpus import base_fingerprint, chunks_of, document_of, template_of, texts_of
+from pincite.indexing.corpus import chunks_of, document_of, template_of, texts_of
 from pincite.indexing.metadata_map import MetadataMap, load_metadata_map
+from pincite.indexing.pipeline import base_fingerprint
 from pincite.indexing.roots import Roots, walk
 from pincite.model.documents import DocumentInfo, EmbeddedDocument, Failure, ModelIdentity
 from pincite.model.hits import Chunk

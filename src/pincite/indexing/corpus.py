@@ -15,14 +15,12 @@ from pincite.indexing.cache import CachedFile
 from pincite.indexing.metadata_map import DEFAULT_KEY, FileRules
 from pincite.model.chunks import ChunkResult
 from pincite.model.documents import EmbeddedDocument, Geometry
-from pincite.model.fields import RESERVED_FIELDS
 from pincite.model.hits import Chunk
 from pincite.model.views import own_metadata, with_view_keys
 from pincite.text.languages import detect_language
 
 __all__ = [
     "FILE_HASH_KEY",
-    "base_fingerprint",
     "chunks_of",
     "document_of",
     "template_of",
@@ -40,15 +38,14 @@ def chunks_of(
     entry: CachedFile, *, document: str, path: Path, file_hash: str, rules: FileRules | None
 ) -> list[Chunk]:
     """The chunks of a file, with the metadata that a map's rules give each."""
-    default = rules.metadata(()) if rules is not None else {}
-    title = default.get("title") or entry.title or path.name
+    title = (rules.title if rules is not None else "") or entry.title or path.name
     language = detect_language("\n".join(c.content for c in entry.chunks)[:_SAMPLE])
     return [
         with_view_keys(
             Chunk(
                 content=chunk.content,
                 document=document,
-                title=str(title),
+                title=title,
                 source=str(path),
                 context_header=chunk.context_header,
                 chunk_index=chunk.chunk_index,
@@ -58,18 +55,14 @@ def chunks_of(
                 bboxes=tuple(chunk.bboxes),
                 tables=tuple(chunk.tables),
                 language=language,
-                metadata={**_metadata(rules, chunk.context_header), FILE_HASH_KEY: file_hash},
+                metadata={
+                    **(rules.for_header(chunk.context_header) if rules is not None else {}),
+                    FILE_HASH_KEY: file_hash,
+                },
             )
         )
         for chunk in entry.chunks
     ]
-
-
-def _metadata(rules: FileRules | None, header: str) -> dict[str, Any]:
-    if rules is None:
-        return {}
-    found = rules.metadata(header.split(_HEADINGS) if header else ())
-    return {key: value for key, value in found.items() if key not in RESERVED_FIELDS}
 
 
 def document_of(
@@ -110,11 +103,6 @@ def document_of(
         chunk_metadata=own if any(own) else (),
         geometry=whole.geometry,
     )
-
-
-def base_fingerprint(fingerprint: str) -> str:
-    """The part of a document's fingerprint that its vectors depend on."""
-    return fingerprint.partition("+")[0]
 
 
 def texts_of(docs: Sequence[Any], document: EmbeddedDocument) -> list[tuple[Chunk, str]]:

@@ -17,6 +17,7 @@ File names and headings are compared after ``normalize_text``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pincite.errors import InvalidArgument
+from pincite.model.fields import RESERVED_FIELDS
 from pincite.text.normalize import normalize_text
 
 __all__ = ["DEFAULT_KEY", "SEPARATOR", "FileRules", "MetadataMap", "load_metadata_map"]
@@ -71,6 +73,24 @@ class FileRules:
             merged.update(entries.get(DEFAULT_KEY, {}))
             merged.update(entries.get(chosen, {}))
         return merged
+
+    def for_header(self, header: str) -> dict[str, Any]:
+        """The metadata below a chain such as ``A > B``, without names that a store fills itself."""
+        found = self.metadata(header.split(SEPARATOR) if header else ())
+        return {key: value for key, value in found.items() if key not in RESERVED_FIELDS}
+
+    @property
+    def title(self) -> str:
+        """The title that ``DEFAULT`` gives the document, "" for none."""
+        return str(self.metadata(()).get("title") or "")
+
+    @property
+    def mark(self) -> str:
+        """What is put behind a fingerprint: "" without rules, else changes with them."""
+        if not any(any(entries.values()) for entries in self.headings):
+            return ""
+        text = json.dumps(self.headings, sort_keys=True, default=str)
+        return f"+{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def chosen(self, headings: Sequence[str]) -> list[str]:
         """For each key, the heading entry that decides, "" for none."""

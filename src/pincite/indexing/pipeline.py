@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pincite.indexing.indexer import Chunker, file_name
+from pincite.indexing.metadata_map import FileRules, MetadataMap
 from pincite.model.documents import DocumentInfo, EmbeddedDocument, Geometry, ModelIdentity
 from pincite.parsing.registry import parse
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
     from pincite.model.layout import MarkdownParseResult
 
-__all__ = ["PIPELINE_VERSION", "FileInput", "NoText", "Pipeline", "SourceOptions"]
+__all__ = [
+    "PIPELINE_VERSION",
+    "FileInput",
+    "NoText",
+    "Pipeline",
+    "SourceOptions",
+    "base_fingerprint",
+]
 
 PIPELINE_VERSION = 1
 """Part of every fingerprint: raise it when the same bytes give other chunks."""
@@ -33,6 +41,12 @@ class SourceOptions:
     language: str = ""
     password: str | None = None
     metadata: Mapping[str, Any] | None = None
+    metadata_map: MetadataMap | None = None
+
+    def rules(self, document: str) -> FileRules:
+        """What the metadata map says of a document."""
+        found = self.metadata_map or MetadataMap({})
+        return found.rules(document)
 
     def over(self, stored: DocumentInfo | None) -> SourceOptions:
         """These options, with the metadata that is stored where none was given."""
@@ -86,6 +100,13 @@ class Pipeline:
         parts = (PIPELINE_VERSION, self.backend, self.chunker.fingerprint, self.model.name)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
+    def reusing(self, vectors: NDArray[np.float32]) -> Pipeline:
+        """The pipeline that takes these vectors for a file of as many passages."""
+        embed = self.embed
+        return replace(
+            self, embed=lambda texts: vectors if len(vectors) == len(texts) else embed(texts)
+        )
+
     def run(self, file: FileInput) -> EmbeddedDocument | NoText:
         """The document of a file, or why there is none."""
         options = file.options
@@ -93,20 +114,29 @@ class Pipeline:
         chunks = self.chunker.chunk(parsed)
         if not chunks:
             return NoText(len(parsed.pages_needing_ocr))
+        rules = options.rules(file.document)
+        own = [rules.for_header(chunk.context_header) for chunk in chunks]
+        title = options.title or rules.title or parsed.metadata.get("title")
         return EmbeddedDocument(
             document=file.document,
-            title=options.title or parsed.metadata.get("title") or file_name(file.filename),
+            title=title or file_name(file.filename),
             chunks=chunks,
             vectors=self.embed([chunk.indexed_text for chunk in chunks]),
             endpoint=self.endpoint,
             source=file.source or file.filename,
             content_hash=hashlib.sha256(file.data).hexdigest(),
-            fingerprint=self.fingerprint,
+            fingerprint=self.fingerprint + rules.mark,
             language=options.language,
             model=self.model,
             metadata=dict(options.metadata or {}),
+            chunk_metadata=own if any(own) else (),
             geometry=_geometry(parsed),
         )
+
+
+def base_fingerprint(fingerprint: str) -> str:
+    """The part of a document's fingerprint that its vectors depend on; metadata is behind it."""
+    return fingerprint.partition("+")[0]
 
 
 def _geometry(parsed: MarkdownParseResult) -> Geometry:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.errors import InvalidArgument
+from pincite.indexing.metadata_map import MetadataMap
+from pincite.indexing.pipeline import base_fingerprint
 from pincite.indexing.roots import Roots, walk
 from pincite.model.documents import DocumentInfo
 
@@ -32,7 +34,8 @@ class Action(StrEnum):
 class Step:
     """One source, its document id and what will be done; ``reason`` explains a skip or failure.
 
-    ``named`` says that the caller gave this very file, not a folder around it.
+    ``named`` says that the caller gave this very file, not a folder around it; ``rewrite`` that
+    the metadata of its chunks changes, so that it is read again, though not embedded.
     """
 
     action: Action
@@ -41,6 +44,7 @@ class Step:
     reason: str = ""
     named: bool = False
     stored: DocumentInfo | None = None
+    rewrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ def make_plan(
     *,
     fingerprint: str,
     metadata: Mapping[str, Any] | None = None,
+    metadata_map: MetadataMap | None = None,
     document: str | None = None,
     exclude: Iterable[Path] = (),
 ) -> Plan:
@@ -88,7 +93,8 @@ def make_plan(
         except InvalidArgument as error:
             steps.append(Step(Action.FAIL, file, reason=str(error)))
             continue
-        steps.append(_step(file, name, infos.get(name), fingerprint, metadata))
+        step = _step(file, name, infos.get(name), fingerprint, metadata)
+        steps.append(_mapped(step, infos.get(name), metadata_map))
     named = path.is_file()
     inside = f"{path}{os.sep}"
     gone = [
@@ -113,8 +119,18 @@ def _step(
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         return Step(Action.FAIL, file, document, reason=error.strerror or str(error))
-    if (digest, fingerprint) != (stored.content_hash, stored.fingerprint):
+    if (digest, fingerprint) != (stored.content_hash, base_fingerprint(stored.fingerprint)):
         return Step(Action.UPDATE, file, document, stored=stored)
     if metadata is not None and dict(metadata) != dict(stored.metadata):
         return Step(Action.METADATA, file, document)
     return Step(Action.UNCHANGED, file, document)
+
+
+def _mapped(step: Step, stored: DocumentInfo | None, given: MetadataMap | None) -> Step:
+    """The step when the rules of a metadata map differ from those that the document was given."""
+    if given is None or stored is None or step.action not in (Action.METADATA, Action.UNCHANGED):
+        return step
+    wrote = stored.fingerprint[len(base_fingerprint(stored.fingerprint)) :]
+    if wrote == given.rules(step.document).mark:
+        return step
+    return replace(step, action=Action.METADATA, stored=stored, rewrite=True)

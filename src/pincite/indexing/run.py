@@ -67,6 +67,8 @@ class Run:
                 self._failed.append(Failure(str(step.path), step.reason))
             case Action.UNCHANGED:
                 self._done[step.action].append(step.document)
+            case Action.METADATA if step.rewrite:
+                self._compute(step)
             case Action.METADATA:
                 metadata = dict(self.options.metadata or {})
                 self.store.set_metadata(self.subject, self.collection, step.document, metadata)
@@ -76,7 +78,7 @@ class Run:
 
     def _compute(self, step: Step) -> None:
         try:
-            document = self.pipeline.run(self._input(step))
+            document = self._pipeline(step).run(self._input(step))
         except UnsupportedFormat as error:
             # A folder may hold anything; a file that was named must be read.
             if step.named:
@@ -93,6 +95,13 @@ class Run:
             self._failed.append(Failure(str(step.path), f"The parser failed ({reason})."))
         else:
             self._keep(step, document)
+
+    def _pipeline(self, step: Step) -> Pipeline:
+        """The pipeline; where only metadata changes, with the stored vectors."""
+        if not step.rewrite:
+            return self.pipeline
+        stored = self.store.vectors(self.subject, self.collection, step.document)
+        return self.pipeline.reusing(stored)
 
     def _input(self, step: Step) -> FileInput:
         data = step.path.read_bytes()

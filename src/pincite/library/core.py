@@ -90,6 +90,7 @@ class Library:
         document: str | None = None,
         title: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        metadata_map: Mapping[str, Mapping[str, Any]] | None = None,
         language: str | None = None,
         password: str | None = None,
         backend: str | None = None,
@@ -101,16 +102,20 @@ class Library:
         A file's id is its path relative to the folder that was added (or ``document``); bytes
         without ``document`` get the SHA-256 hex of the bytes. In a folder a file that cannot be
         read fails by name in the report; the others are indexed. ``metadata`` replaces what was
-        stored with the document; None leaves that as it is. Documents whose file is gone stay, and
+        stored with the document; None leaves that as it is. ``metadata_map`` gives each passage
+        metadata by file and heading (``{"a.md": {"DEFAULT": {...}, "Part > Sub": {...}}}``); an
+        edit of it is written without embedding anything. Documents whose file is gone stay, and
         the report's warnings name them.
 
         Raises ``InvalidArgument`` for a source that is not there or metadata that does not fit
         the fields, ``CollectionMismatch`` before any write when the model is another one, and,
         for bytes, the error of the parser.
         """
+        from pincite.indexing.metadata_map import MetadataMap
         from pincite.indexing.pipeline import SourceOptions
 
-        options = SourceOptions(title or "", language or "", password, metadata)
+        rules = MetadataMap(metadata_map) if metadata_map is not None else None
+        options = SourceOptions(title or "", language or "", password, metadata, rules)
         pipeline = self._pipeline(backend, chunker)
         with heard(self._store, progress):
             bring_up_to_date(self._store)
@@ -340,6 +345,7 @@ class Library:
             self.documents(),
             fingerprint=pipeline.fingerprint,
             metadata=options.metadata,
+            metadata_map=options.metadata_map,
             document=document,
             exclude=self._exclude,
         )
@@ -362,7 +368,7 @@ class Library:
         options: SourceOptions,
         pipeline: Pipeline,
     ) -> IndexReport:
-        from pincite.indexing.pipeline import FileInput, NoText
+        from pincite.indexing.pipeline import FileInput, NoText, base_fingerprint
 
         started = time.monotonic()
         if not filename:
@@ -372,9 +378,17 @@ class Library:
         self._metadata_warnings(options.metadata, name, strict=True)
         known = self.documents(DeclaredFilter("document", "eq", name))
         options = options.over(known[0] if known else None)
-        wanted = (digest, pipeline.fingerprint, dict(options.metadata or {}))
-        if any((i.content_hash, i.fingerprint, dict(i.metadata)) == wanted for i in known):
+        same = [
+            info
+            for info in known
+            if info.content_hash == digest
+            and base_fingerprint(info.fingerprint) == pipeline.fingerprint
+        ]
+        if any(_told(info, options, pipeline.fingerprint) for info in same):
             return IndexReport(unchanged=(name,), seconds=time.monotonic() - started)
+        if same:
+            stored = self._store.vectors(self.subject, self.collection, name)
+            pipeline = pipeline.reusing(stored)
         made = pipeline.run(FileInput(name, data, filename, options=options))
         if isinstance(made, NoText):
             raise ParseError(f"{filename}: {made.reason}; nothing was indexed.")
@@ -443,6 +457,14 @@ def as_filter(where: Where) -> Filter | None:
 
         return filter_from_dict(where)
     return where
+
+
+def _told(info: DocumentInfo, options: SourceOptions, fingerprint: str) -> bool:
+    """Whether a stored document has the metadata that the options give."""
+    if dict(options.metadata or {}) != dict(info.metadata):
+        return False
+    mark = options.rules(info.document).mark
+    return options.metadata_map is None or info.fingerprint == fingerprint + mark
 
 
 def _existing(source: Path) -> Path:
