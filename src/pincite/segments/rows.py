@@ -11,6 +11,7 @@ Arrays, R rows, D documents:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from pincite.segments.file import SegmentFile
 __all__ = ["RowTable", "build_rows", "merge_rows"]
 
 _ENCODING: Final = "utf-8"
+_FEW: Final = 3000
 
 
 def build_rows(
@@ -76,40 +78,56 @@ def _arrays(
 
 
 class RowTable:
-    """Reads a ``rows`` part."""
+    """Reads a ``rows`` part; what is asked of single rows reads and verifies only their blocks.
 
-    __slots__ = (
-        "_decoded",
-        "_label",
-        "_names",
-        "_offsets",
-        "_sorter",
-        "chunks",
-        "documents",
-        "indexes",
-    )
+    Raises ``StoreCorrupt`` where arrays contradict each other: their sizes at once, their values
+    when they are read, all of them in ``check``.
+    """
 
     def __init__(self, segment: SegmentFile) -> None:
-        self._label = segment.name
-        self.chunks: NDArray[np.int64] = segment.array("chunks")
-        self.indexes: NDArray[np.uint32] = segment.array("indexes")
-        self.documents: NDArray[np.uint32] = segment.array("documents")
-        self._names = segment.blob("names")
-        self._offsets: NDArray[np.uint64] = segment.array("name_offsets")
+        self._segment = segment
         self._sorter: NDArray[np.intp] | None = None
         self._decoded: dict[int, str] = {}
-        self._check()
+        self._single_reads = 0
+        self._rows = self._size("chunks", 8)
+        self._documents = self._size("name_offsets", 8) - 1
+        self._names_size = self._size("names", 1)
+        fits = self._size("indexes", 4) == self._size("documents", 4) == self._rows
+        if not fits or self._documents < 0 or (self._rows and not self._documents):
+            raise self._contradiction()
 
     def __len__(self) -> int:
-        return len(self.chunks)
+        return self._rows
+
+    @cached_property
+    def chunks(self) -> NDArray[np.int64]:
+        """The key of each row's chunk."""
+        return self._segment.array("chunks")
+
+    @cached_property
+    def indexes(self) -> NDArray[np.uint32]:
+        """The ``chunk_index`` of each row."""
+        return self._segment.array("indexes")
+
+    @cached_property
+    def documents(self) -> NDArray[np.uint32]:
+        """The number of each row's document."""
+        documents: NDArray[np.uint32] = self._segment.array("documents")
+        if self._rows and int(documents.max()) >= self._documents:
+            raise self._contradiction()
+        return documents
+
+    def chunk(self, row: int) -> int:
+        """The key of a row's chunk."""
+        return self._item("chunks", row)
 
     def id(self, row: int) -> str:
         """The chunk id of a row."""
-        return chunk_id(self.document(row), int(self.indexes[row]))
+        return chunk_id(self.document(row), self._item("indexes", row))
 
     def document(self, row: int) -> str:
         """The document id of a row."""
-        number = int(self.documents[row])
+        number = self._item("documents", row)
         found = self._decoded.get(number)
         if found is None:
             found = self._decoded[number] = self.name(number).decode(_ENCODING)
@@ -117,7 +135,12 @@ class RowTable:
 
     def name(self, number: int) -> bytes:
         """The id of the segment's document of that number, as UTF-8."""
-        return bytes(self._names[int(self._offsets[number]) : int(self._offsets[number + 1])])
+        if number >= self._documents:
+            raise self._contradiction()
+        start, stop = self._segment.window("name_offsets", number, number + 2).tolist()
+        if not start <= stop <= self._names_size:
+            raise self._contradiction()
+        return self._segment.window("names", start, stop).tobytes()
 
     def document_names(self, rows: NDArray[np.bool_] | None = None) -> list[str]:
         """The distinct documents of the rows that a mask marks (all without one)."""
@@ -131,13 +154,26 @@ class RowTable:
         start, stop = np.searchsorted(self.chunks, [first, first + count], sorter=self._sorter)
         return self._sorter[start:stop]
 
-    def _check(self) -> None:
-        rows, offsets = len(self.chunks), self._offsets
-        fits = len(self.indexes) == len(self.documents) == rows and len(offsets) >= 1
-        fits = fits and int(offsets[0]) == 0 and int(offsets[-1]) == self._names.nbytes
-        fits = fits and bool((offsets[1:] >= offsets[:-1]).all())
-        if not fits or (rows and int(self.documents.max()) >= len(offsets) - 1):
-            raise StoreCorrupt(
-                f"Segment {self._label} is damaged: its arrays contradict each other. Run doctor "
-                "with repair, or restore a backup."
-            )
+    def check(self) -> None:
+        """Read everything: every row has a document and every document a name."""
+        offsets = self._segment.array("name_offsets")
+        fits = int(offsets[0]) == 0 and int(offsets[-1]) == self._names_size
+        if not fits or not bool((offsets[1:] >= offsets[:-1]).all()):
+            raise self._contradiction()
+        assert len(self.documents) == len(self.chunks) == len(self.indexes)
+
+    def _size(self, name: str, item: int) -> int:
+        """The length of an array, which is not read."""
+        return self._segment.unverified(name)[0].nbytes // item
+
+    def _item(self, name: str, row: int) -> int:
+        self._single_reads += 1
+        if self._single_reads > _FEW:  # by now whole arrays are quicker
+            return int(getattr(self, name)[row])
+        return int(self._segment.window(name, row, row + 1)[0])
+
+    def _contradiction(self) -> StoreCorrupt:
+        return StoreCorrupt(
+            f"Segment {self._segment.name} is damaged: its arrays contradict each other. Run "
+            "`pincite doctor --repair`, or restore a backup."
+        )

@@ -71,4 +71,33 @@ def test_arrays_that_contradict_each_other_are_refused(name: str, value: object)
     segment = SegmentFile.open(write_segment("rows", 1, arrays), name="bad one")
 
     with pytest.raises(StoreCorrupt, match="bad one"):
-        RowTable(segment)
+        RowTable(segment).check()
+
+
+def test_rows_beyond_the_names_are_refused_when_they_are_read() -> None:
+    documents = np.array([0, 9], dtype=np.uint32)
+    arrays = {**build_rows([1, 2], ["a", "a"], [0, 1]), "documents": documents}
+    rows = RowTable(SegmentFile.open(write_segment("rows", 1, arrays), name="bad one"))
+
+    assert rows.id(0) == "a-0"
+    for read in (lambda: rows.id(1), lambda: rows.documents, rows.document_names):
+        with pytest.raises(StoreCorrupt, match="bad one"):
+            read()
+
+
+def test_one_row_reads_only_its_blocks() -> None:
+    count = 200_000
+    arrays = build_rows(range(count), [f"d{n}" for n in range(count)], [0] * count)
+    data = bytearray(write_segment("rows", 1, arrays))
+    rows = RowTable(SegmentFile.open(bytes(data), name="r"))
+    assert (rows.id(150_000), rows.chunk(150_000)) == ("d150000-0", 150_000)
+    # Damage far from the row is not seen until it is read.
+    at = data.index(np.arange(8, dtype=np.int64).tobytes())
+    data[at] ^= 1
+    rows = RowTable(SegmentFile.open(bytes(data), name="r"))
+
+    assert (rows.id(150_000), rows.chunk(150_000)) == ("d150000-0", 150_000)
+    with pytest.raises(StoreCorrupt, match="checksum"):
+        rows.chunk(0)
+    with pytest.raises(StoreCorrupt, match="checksum"):
+        rows.find(3, 4)

@@ -60,6 +60,11 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         return StoreUnavailable(
             f"{path} cannot be used: {error}. Check the disk and the permissions of the folder."
         )
+    if str(error).startswith(("no such column", "no such table", "table ")):
+        return StoreCorrupt(
+            f"{path} was laid out by another version of Pincite ({error}); export it with that "
+            "version and import it here, or index the documents again in a new folder."
+        )
     return StoreCorrupt(f"{path} is damaged: {error}. Run doctor, or restore a backup.")
 
 
@@ -199,8 +204,9 @@ class Database:
             version = check_format(connection, self.path)
             if version != FORMAT:
                 raise OutdatedStore(
-                    f"{self.path} has format {version}, older than {FORMAT}; write to it once, "
-                    "or run doctor with repair, to bring it up to date."
+                    f"{self.path} has format {version}, older than {FORMAT}; reading never changes "
+                    "a store. Run `pincite doctor --repair`, or write to it once, to bring it up "
+                    "to date."
                 )
         except BaseException:
             connection.close()

@@ -197,7 +197,9 @@ class _Parts:
 
 def _rows_in(kind: PartKind, file: SegmentFile) -> int:
     if kind is PartKind.ROWS:
-        return len(RowTable(file))
+        table = RowTable(file)
+        table.check()
+        return len(table)
     if kind is PartKind.VECTORS:
         return min(len(file.array("vectors")), len(file.array("chunks")))
     if kind is PartKind.COLUMNS:

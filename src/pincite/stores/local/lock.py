@@ -16,12 +16,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pincite.errors import StoreLocked
+from pincite.errors import InvalidArgument, StoreLocked
 
-__all__ = ["WriterLock"]
+__all__ = ["WriterLock", "lock_patience"]
 
+_PATIENCE: Final = 10.0
+_VARIABLE: Final = "PINCITE_LOCK_TIMEOUT"
 _SHORTEST_WAIT: Final = 0.002
 _LONGEST_WAIT: Final = 0.05
+
+
+def lock_patience(seconds: float | None = None) -> float:
+    """How long a writer waits for another one: ``seconds``, else the environment, else 10."""
+    given = seconds if seconds is not None else os.environ.get(_VARIABLE, _PATIENCE)
+    try:
+        patience = float(given)
+    except (TypeError, ValueError):
+        patience = -1.0
+    if not 0 <= patience < threading.TIMEOUT_MAX:
+        raise InvalidArgument(
+            f"{given!r} is no time to wait for another writer; give seconds, 0 or more "
+            f"(lock_timeout, {_VARIABLE})."
+        )
+    return patience
 
 
 class WriterLock:
@@ -60,7 +77,7 @@ class WriterLock:
     def _locked(self) -> StoreLocked:
         return StoreLocked(
             f"The store {self._path.parent} is being written by {_holder(self._path)}; waited "
-            f"{self._timeout:g} s. Wait for it to finish, or pass a longer lock_timeout."
+            f"{self._timeout:g} s. Wait for it to finish, or set {_VARIABLE} to more seconds."
         )
 
 

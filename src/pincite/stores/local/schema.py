@@ -162,6 +162,11 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
 def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Bring the database from ``version`` to ``FORMAT``, in the transaction that is open."""
     for step in range(version, FORMAT):
+        if step not in MIGRATIONS:
+            raise StoreCorrupt(
+                f"There is no way from format {step} to {FORMAT}; restore a backup, or index the "
+                "documents again in a new folder."
+            )
         MIGRATIONS[step](connection)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 

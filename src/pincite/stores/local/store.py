@@ -19,6 +19,7 @@ from pincite.model.hits import Chunk
 from pincite.stores import checks
 from pincite.stores.codec import geometry_of, is_text, value_of
 from pincite.stores.local.home import Home
+from pincite.stores.local.lock import lock_patience
 from pincite.stores.local.reader import LocalReader, attempt
 from pincite.stores.local.snapshot import Session
 from pincite.stores.local.statistics import collection_stats
@@ -48,10 +49,12 @@ class LocalStore:
     time, across threads and processes.
 
     ``path`` is the folder; nothing is written before the first write. ``lock_timeout`` is how many
-    seconds a writer waits for another one. ``progress`` hears of rebuilding. It implements
-    ``SyncStore``; ``stores.threaded.Threaded`` makes the async port of it.
+    seconds a writer waits for another one; None means ``PINCITE_LOCK_TIMEOUT``, else 10.
+    ``progress`` hears of rebuilding. It implements ``SyncStore``; ``stores.threaded.Threaded``
+    makes the async port of it.
 
-    Raises ``StoreNotFound`` when nothing is there and ``create`` is False or ``read_only`` True.
+    Raises ``StoreNotFound`` when nothing is there and ``create`` is False or ``read_only`` True,
+    ``InvalidArgument`` for a timeout that is no number of seconds.
     """
 
     def __init__(
@@ -60,11 +63,14 @@ class LocalStore:
         *,
         create: bool = True,
         read_only: bool = False,
-        lock_timeout: float = 10.0,
+        lock_timeout: float | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._home = Home(
-            Path(path).absolute(), create=create, read_only=read_only, lock_timeout=lock_timeout
+            Path(path).absolute(),
+            create=create,
+            read_only=read_only,
+            lock_timeout=lock_patience(lock_timeout),
         )
         self._progress = progress
 
