@@ -13,7 +13,7 @@ from types import ModuleType
 
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
-KERNEL_VERSION = 3
+KERNEL_VERSION = 4
 
 PURE_COMFORT = 100_000
 """Rows up to which the pure path answers without a warning."""
