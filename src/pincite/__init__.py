@@ -131,6 +131,11 @@ if TYPE_CHECKING:
     from pincite.parsing.tabular import (
         TsvProcessor,
     )
+    from pincite.stores.named import (
+        CHROMA_HNSW_SPACE,
+        NamedStore,
+        instantiate_vector_store,
+    )
     from pincite.stores.ports import (
         ManagedSink,
         Sink,
@@ -177,6 +182,7 @@ __all__ = [
     "AnyOf",
     "AsyncLibrary",
     "BboxRect",
+    "CHROMA_HNSW_SPACE",
     "Chunk",
     "ChunkResult",
     "Collection",
@@ -212,6 +218,7 @@ __all__ = [
     "MissingExtra",
     "ModelIdentity",
     "NOTHING",
+    "NamedStore",
     "Not",
     "OPERATORS",
     "OfficeProcessor",
@@ -249,6 +256,7 @@ __all__ = [
     "filter_from_dict",
     "filter_to_dict",
     "format_where",
+    "instantiate_vector_store",
     "matches",
     "normalize_text",
     "open",
@@ -355,6 +363,7 @@ _MODULES = {
     "pincite.parsing.pdf.processor": ("PdfProcessor",),
     "pincite.parsing.plain": ("TextProcessor",),
     "pincite.parsing.tabular": ("TsvProcessor",),
+    "pincite.stores.named": ("CHROMA_HNSW_SPACE", "NamedStore", "instantiate_vector_store"),
     "pincite.stores.ports": (
         "ManagedSink",
         "Sink",

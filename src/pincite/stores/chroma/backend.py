@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import numpy as np
 
+from pincite.stores.chroma import CHROMA_HNSW_SPACE
 from pincite.stores.chroma.errors import translated
 from pincite.stores.chroma.filters import restriction
 from pincite.stores.points.backend import Held, Native, Point, Record, Scored, Space
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
     from numpy.typing import NDArray
 
-__all__ = ["CHROMA_HNSW_SPACE", "ChromaBackend", "collection_name"]
-
-CHROMA_HNSW_SPACE: Final = "cosine"
-"""The distance of new collections, so that scores are cosines; an old one keeps its own."""
+__all__ = ["ChromaBackend", "collection_name"]
 
 _RECORDS: Final = "pincite-records"
 _SEARCH_EF: Final = 256

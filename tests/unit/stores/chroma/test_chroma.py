@@ -18,9 +18,10 @@ from pincite.errors import (
     Unconfigured,
 )
 from pincite.model.filters import NOTHING, DeclaredFilter
-from pincite.stores.chroma.backend import CHROMA_HNSW_SPACE, ChromaBackend, collection_name
+from pincite.stores.chroma.backend import ChromaBackend, collection_name
 from pincite.stores.chroma.errors import translated
 from pincite.stores.chroma.opening import open_chroma
+from pincite.stores.named import CHROMA_HNSW_SPACE
 from pincite.stores.points.backend import Space
 from pincite.stores.points.keys import tenant_of
 from pincite.stores.points.store import PointStore
