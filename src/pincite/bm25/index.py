@@ -142,8 +142,15 @@ class BM25Index:
         method: str = "okapi",
         language: str = "",
         analysis: Analysis | None = None,
+        threads: int | None = None,
     ) -> None:
-        """Raises ``InvalidArgument`` for a parameter out of range."""
+        """``threads`` build the index; None takes two for many texts, and no result depends on it.
+
+        Raises ``InvalidArgument`` for a parameter out of range.
+        """
+        if threads is not None and threads < 1:
+            raise InvalidArgument(f"threads is {threads}; pass 1 or more.")
+        self._threads = threads
         self._parameters = Bm25Parameters(k1, b, method)
         self._language = _checked_language(language)
         self._analysis: Analysis = default_analyzer() if analysis is None else analysis
@@ -229,7 +236,9 @@ class BM25Index:
             languages = [languages[p] for p in keep]
         if not ids:
             return 0
-        built = build_segment(0, ids, texts, languages, analysis=self._analysis)
+        built = build_segment(
+            0, ids, texts, languages, analysis=self._analysis, threads=self._threads
+        )
         with self._lock:
             built.number = self._numbered()
             state = self._state

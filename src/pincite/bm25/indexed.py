@@ -93,9 +93,10 @@ def build_segment(
     languages: Sequence[str],
     *,
     analysis: Analysis,
+    threads: int | None = None,
 ) -> Segment:
     """A segment in memory with a row for each text."""
-    arrays = {**keyword_arrays(analysis, texts, languages), **build_ids(ids)}
+    arrays = {**keyword_arrays(analysis, texts, languages, threads=threads), **build_ids(ids)}
     return Segment(number, _Held(arrays), frozenset(languages))
 
 
