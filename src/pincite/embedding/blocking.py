@@ -8,9 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pincite.embedding import identity
-from pincite.embedding.client import InferenceClient
-from pincite.embedding.embedder import Embedder
-from pincite.embedding.names import parse_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -19,6 +16,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from numpy.typing import NDArray
 
+    from pincite.embedding.embedder import Embedder
     from pincite.model.documents import ModelIdentity
 
 __all__ = ["BlockingEmbedder", "blocking_embedder"]
@@ -28,6 +26,10 @@ T = TypeVar("T")
 
 def blocking_embedder(embedding_model: str) -> BlockingEmbedder:
     """The embedder of a model name; ``InvalidArgument`` listing the forms for any other text."""
+    from pincite.embedding.client import InferenceClient
+    from pincite.embedding.embedder import Embedder
+    from pincite.embedding.names import parse_model
+
     parse_model(embedding_model)
     return BlockingEmbedder(Embedder(InferenceClient(), embedding_model.strip()))
 
@@ -35,7 +37,8 @@ def blocking_embedder(embedding_model: str) -> BlockingEmbedder:
 class BlockingEmbedder:
     """Embeds in the caller's thread, or through one event loop that starts at the first use.
 
-    Safe to share between threads. ``close`` ends the loop.
+    Safe to share between threads. ``close`` ends the loop and the connections that
+    ``InferenceClient`` made in it.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -76,10 +79,16 @@ class BlockingEmbedder:
         """End the event loop, if one was started; a later call starts another."""
         with self._lock:
             portal, self._portal = self._portal, None
-            aclose = getattr(self.embedder.client, "aclose", None)
-            if portal is not None and aclose is not None:
-                portal.call(aclose)
+            if portal is not None:
+                portal.call(self._disconnect)
             self._stack.close()
+
+    async def _disconnect(self) -> None:
+        """Close the connections of this loop; a client of another kind belongs to its maker."""
+        from pincite.embedding.client import InferenceClient
+
+        if isinstance(self.embedder.client, InferenceClient):
+            await self.embedder.client.aclose()
 
     def _call(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         from anyio.from_thread import start_blocking_portal
