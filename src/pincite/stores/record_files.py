@@ -143,8 +143,8 @@ def _refuse(constant: str) -> None:
 
 def _pyarrow() -> tuple[Any, Any]:
     try:
-        import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        import pyarrow.parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         raise MissingExtra(
             "Parquet files need the extra [parquet], which is not installed: pip install "
