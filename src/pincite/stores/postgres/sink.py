@@ -343,9 +343,13 @@ class PgSink:
             record, totals = await read_view(connection, layout, subject, collection)
             found = Write(connection, layout, record)
             ((documents, vocabulary, size),) = await found.run(
-                """SELECT (SELECT count(*) FROM {documents} WHERE collection = %(c)s),
-                (SELECT count(*) FROM (SELECT DISTINCT term FROM {postings}
-                    WHERE collection = %(c)s) t),
+                """WITH RECURSIVE terms AS (
+                    (SELECT term FROM {postings} WHERE collection = %(c)s ORDER BY term LIMIT 1)
+                    UNION ALL SELECT (SELECT p.term FROM {postings} p
+                        WHERE p.collection = %(c)s AND p.term > t.term ORDER BY p.term LIMIT 1)
+                    FROM terms t WHERE t.term IS NOT NULL)
+                SELECT (SELECT count(*) FROM {documents} WHERE collection = %(c)s),
+                (SELECT count(term) FROM terms),
                 (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
                     WHERE relkind = 'r' AND relnamespace = to_regnamespace(%(schema)s))""",
                 {"c": record.key, "schema": sql.Identifier(layout.schema).as_string()},
