@@ -3,6 +3,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -251,6 +253,41 @@ py::tuple encode(const Array<std::uint16_t>& rows, const Array<std::uint16_t>& c
                           copied(out.starts));
 }
 
+// A query in float32, of unit length if asked for: divided by its largest value, then by its length,
+// whose square is summed in eight lanes and those as a tree. Its largest value comes back too.
+py::tuple prepare(const Array<double>& query, bool unit) {
+    require(query.ndim() == 1 && query.size() > 0, "the query must be flat");
+    const double* values = query.data();
+    const auto size = size_of(query.size());
+    double largest = 0.0;
+    bool finite = true;
+    for (std::size_t i = 0; i < size; ++i) {
+        finite = finite && std::isfinite(values[i]);
+        largest = std::max(largest, std::fabs(values[i]));
+    }
+    py::array_t<float> out(query.size());
+    float* result = out.mutable_data();
+    if (!finite || largest == 0.0) {
+        return py::make_tuple(out, finite ? 0.0 : std::numeric_limits<double>::infinity());
+    }
+    double length = 1.0;
+    if (unit) {
+        double sums[8] = {};
+        for (std::size_t i = 0; i < size; ++i) {
+            const double value = values[i] / largest;
+            sums[i % 8] += value * value;
+        }
+        for (std::size_t half = 4; half > 0; half /= 2) {
+            for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+        }
+        length = std::sqrt(sums[0]);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        result[i] = static_cast<float>(unit ? values[i] / largest / length : values[i]);
+    }
+    return py::make_tuple(out, largest);
+}
+
 py::array_t<float> rotate(const Array<float>& values) {
     require(values.ndim() == 1, "values must be flat");
     const pincite::Rotation rotation(size_of(values.size()));
@@ -305,6 +342,7 @@ void bind_dense(py::module_& module) {
                py::arg("iterations"));
     module.def("dense_encode", &encode, py::arg("rows").noconvert(),
                py::arg("centroids").noconvert(), py::arg("scale"));
+    module.def("dense_prepare", &prepare, py::arg("query"), py::arg("unit"));
     module.def("dense_rotate", &rotate, py::arg("values"));
     module.def("dense_kernels", &pincite::kernel_names);
     module.def("dense_estimates", &estimates, py::arg("codes"), py::arg("factors"),

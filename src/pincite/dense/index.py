@@ -6,6 +6,7 @@ import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -16,6 +17,7 @@ from pincite.dense.folder import Commit, read_commit, write_commit
 from pincite.dense.indexed import Segment, build_segment, index_corrupt, merge_segments
 from pincite.dense.kernels import Mask
 from pincite.dense.search import normalize_rows, search_vectors
+from pincite.dense.vectors import Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.ids import Allowed, repeated
 from pincite.segments.kernels import kernels_in_use, warn_when_slow
@@ -40,7 +42,11 @@ class _State:
     live: tuple[Mask | None, ...] = ()
     dead: tuple[int, ...] = ()
 
-    @property
+    @cached_property
+    def vectors(self) -> tuple[Vectors, ...]:
+        return tuple(segment.vectors for segment in self.segments)
+
+    @cached_property
     def rows(self) -> int:
         return sum(segment.rows for segment in self.segments) - sum(self.dead)
 
@@ -196,7 +202,7 @@ class DenseIndex:
         state = self._state
         warn_when_slow(state.rows)
         found = search_vectors(
-            [segment.vectors for segment in state.segments],
+            state.vectors,
             state.live,
             _masks(state.segments, allow),
             vector,

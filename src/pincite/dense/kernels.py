@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pincite.errors import StoreCorrupt
 from pincite.segments.kernels import native
 
-__all__ = ["BLOCK_ROWS", "Found", "Wanted", "checked", "exact_rows", "half_bits"]
+__all__ = ["BLOCK_ROWS", "Found", "Wanted", "checked", "exact_rows", "half_bits", "prepared"]
 
 BLOCK_ROWS = 4096
 """Rows widened at a time: 6 MB of float32 at 384 dimensions."""
@@ -56,6 +56,23 @@ class Found(NamedTuple):
 def half_bits(vectors: NDArray[np.float16]) -> NDArray[np.uint16]:
     """The same memory as integers, as the extension takes it."""
     return np.ascontiguousarray(vectors).view(np.uint16)
+
+
+def prepared(query: NDArray[np.float64], *, unit: bool) -> tuple[NDArray[np.float32], float]:
+    """A query in float32, of unit length if asked for, and its largest magnitude: infinity when it
+    is not finite; the query counts only when that is neither infinite nor 0."""
+    module = native()
+    if module is not None:
+        vector, largest = module.dense_prepare(query, unit)
+        return vector, largest
+    largest = float(np.abs(query).max())
+    if not math.isfinite(largest):
+        return query.astype(np.float32), math.inf
+    if unit and largest:
+        query = query / largest  # the square of a value beyond 1e154 is infinite
+        query = query / math.sqrt(_tree(_lanes(query * query)))
+    with np.errstate(over="ignore"):
+        return query.astype(np.float32), largest
 
 
 def exact_rows(
@@ -125,6 +142,22 @@ def _scores(
     top = wanted.limit if math.isfinite(wanted.limit) else _FLOAT32_MAX
     scores: NDArray[np.float32] = np.clip(sums[:, 0] * wanted.unit, -top, top).astype(np.float32)
     return scores
+
+
+def _lanes(values: NDArray[np.float64]) -> list[float]:
+    sums = np.zeros(_LANES, dtype=np.float64)
+    for start in range(0, len(values), _LANES):
+        block = values[start : start + _LANES]
+        sums[: len(block)] += block
+    lanes: list[float] = sums.tolist()
+    return lanes
+
+
+def _tree(lanes: list[float]) -> float:
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [a + b for a, b in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
 
 
 def _best(rows: NDArray[np.intp], scores: NDArray[np.float32], k: int) -> Found:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.kernels import Found, Mask, Wanted, exact_rows
+from pincite.dense.kernels import Found, Mask, Wanted, exact_rows, prepared
 from pincite.dense.vectors import Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.ranking import Ranked, RowId, ranked
@@ -83,15 +83,12 @@ def prepare_query(
     wide = np.asarray(query, dtype=np.float64)
     if wide.ndim != 1 or not wide.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
-    largest = np.abs(wide).max()
-    if not np.isfinite(largest) or (not normalized and largest > _FLOAT32_MAX):
+    vector, largest = prepared(wide, unit=normalized)
+    if not math.isfinite(largest) or (not normalized and largest > _FLOAT32_MAX):
         raise InvalidQueryError("The query vector is not finite; embed the query again.")
     if not largest:
         raise InvalidQueryError("The query vector is all zero; embed a query that holds words.")
-    if normalized:
-        wide = wide / largest
-        wide = wide / np.sqrt((wide * wide).sum())
-    return wide.astype(np.float32)
+    return vector
 
 
 def _candidates(part: Part, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:

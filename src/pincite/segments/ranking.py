@@ -46,16 +46,16 @@ def ranked(
     if not parts:
         return []
     if len(parts) == 1:
-        segment, rows, scores = parts[0]
-        segments: NDArray[np.integer] = np.full(len(rows), segment)
+        number, rows, scores = parts[0]
+        segments: list[int] = [number] * len(rows)
     else:
-        segments = np.concatenate([np.full(len(rows), segment) for segment, rows, _ in parts])
         rows = np.concatenate([rows for _, rows, _ in parts])
         scores = np.concatenate([scores for _, _, scores in parts])
-    if len(rows) > k:
+        segments = [number for number, rows, _ in parts for _ in range(len(rows))]
+    if len(segments) > k:
         kept = at_least_kth(scores, k)
-        segments, rows, scores = segments[kept], rows[kept], scores[kept]
-    hits = sorted(zip(segments.tolist(), rows.tolist(), scores.tolist(), strict=True), key=_falling)
+        rows, scores, segments = rows[kept], scores[kept], [segments[i] for i in kept]
+    hits = sorted(zip(segments, rows.tolist(), scores.tolist(), strict=True), key=_falling)
     if any(a[2] == b[2] for a, b in pairwise(hits)):  # ids are looked up only where they decide
         hits = heapq.nsmallest(k, hits, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
     return hits[:k]
