@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from pincite.bm25.index import AUTO, BM25Index
+from pincite.bm25.index import BM25Index
 from pincite.bm25.records import decode_chunk, encode_chunk
 from pincite.errors import InvalidArgument
 from pincite.model.hits import Chunk
@@ -19,8 +19,10 @@ _BATCH: Final = 10_000
 def write_chunk_store(path: str | Path, chunks: Sequence[Chunk], texts: Sequence[str]) -> None:
     """Write chunks to a folder, found by ``texts``; what the folder held before is replaced.
 
-    The texts are analysed as the stores do it, each in its chunk's language, detected where the
-    chunk names none. After a crash at any instant the folder holds the old chunks or the new ones.
+    The texts are analysed as the stores do it, each in its chunk's language; where a chunk names
+    none, its words are not stemmed. After a crash at any instant the folder holds the old chunks
+    or the new ones.
+
     Raises ``InvalidArgument`` for two chunks of one id, or metadata that cannot be kept.
     """
     if len(chunks) != len(texts):
@@ -28,13 +30,13 @@ def write_chunk_store(path: str | Path, chunks: Sequence[Chunk], texts: Sequence
     by_id = {chunk.id: chunk for chunk in chunks}
     if len(by_id) != len(chunks):
         raise InvalidArgument("Two chunks have one id; give each an id of its own.")
-    index = BM25Index(language=AUTO)
+    index = BM25Index()
     for at in range(0, len(chunks), _BATCH):
         part = chunks[at : at + _BATCH]
         index.add(
             [chunk.id for chunk in part],
             texts[at : at + _BATCH],
-            language=[chunk.language or AUTO for chunk in part],
+            language=[chunk.language for chunk in part],
         )
     index.save(path, record_of=lambda name: encode_chunk(by_id[name]))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pincite.errors import InvalidArgument
 from pincite.indexing.cache import CachedFile
@@ -17,7 +19,7 @@ from pincite.model.chunks import ChunkResult
 from pincite.model.documents import EmbeddedDocument, Geometry
 from pincite.model.hits import Chunk
 from pincite.model.views import own_metadata, with_view_keys
-from pincite.text.languages import detect_language
+from pincite.stores.intake import document_language
 
 __all__ = [
     "FILE_HASH_KEY",
@@ -30,7 +32,6 @@ __all__ = [
 FILE_HASH_KEY: Final = "file_hash"
 """Metadata key of the hash of the file that a chunk comes from."""
 
-_SAMPLE = 4_000
 _HEADINGS = " > "
 
 
@@ -39,7 +40,8 @@ def chunks_of(
 ) -> list[Chunk]:
     """The chunks of a file, with the metadata that a map's rules give each."""
     title = (rules.title if rules is not None else "") or entry.title or path.name
-    language = detect_language("\n".join(c.content for c in entry.chunks)[:_SAMPLE])
+    whole = EmbeddedDocument(document, title, entry.chunks, _no_vectors(len(entry.chunks)), "")
+    language = document_language(whole)
     return [
         with_view_keys(
             Chunk(
@@ -93,7 +95,7 @@ def document_of(
         document=first.document,
         title=first.title or path.name,
         chunks=whole.chunks,
-        vectors=np.zeros((len(chunks), 0), dtype=np.float32),
+        vectors=_no_vectors(len(chunks)),
         endpoint=endpoint,
         source=first.source or str(path),
         content_hash=file_hash,
@@ -106,11 +108,16 @@ def document_of(
 
 
 def texts_of(docs: Sequence[Any], document: EmbeddedDocument) -> list[tuple[Chunk, str]]:
-    """Each doc as a chunk, with the text that finds it."""
-    return [
-        (_as_chunk(doc, number, Path(document.source)), chunk.indexed_text)
-        for number, (doc, chunk) in enumerate(zip(docs, document.chunks, strict=True))
-    ]
+    """Each doc as a chunk in the document's language, with the text that finds it."""
+    language = document_language(document)
+    path = Path(document.source)
+    chunks = [_as_chunk(doc, number, path) for number, doc in enumerate(docs)]
+    texts = [chunk.indexed_text for chunk in document.chunks]
+    return list(zip([replace(c, language=language) for c in chunks], texts, strict=True))
+
+
+def _no_vectors(count: int) -> NDArray[np.float32]:
+    return np.zeros((count, 0), dtype=np.float32)
 
 
 def _as_chunk(doc: Any, number: int, path: Path) -> Chunk:

@@ -517,6 +517,26 @@ def test_the_bm25_store_holds_the_chunks_of_the_vector_store(docs: Path, tmp_pat
         assert {k: kept.metadata[k] for k in chunk.metadata} == dict(chunk.metadata)
 
 
+def test_both_stores_stem_in_the_language_of_the_document(tmp_path: Path) -> None:
+    docs, uri = tmp_path / "docs", f"local:{tmp_path}/store"
+    docs.mkdir()
+    prose = "Die Fähren liegen im Hafen, weil der Sturm die Wellen über die Mauer wirft. "
+    (docs / "a.md").write_text(f"# Wetter\n\n{prose * 3}\n\n## Kurz\n\nFährschiffe.\n")
+    made = builder()
+    results, _ = made.chunk_all(docs)
+    made.store_all(results, uri, "ships", bm25_path=str(tmp_path / "kw"))
+    corpus = ChunkStore.open(tmp_path / "kw")
+    store = open_sync_store(uri)
+    reader = store.reader("local", ["ships"])
+    for query in ("fährschiff", "hafens", "wellen"):
+        hits = reader.bm25("ships", query=query, limit=5)
+        assert [(c.id, pytest.approx(s, rel=1e-5)) for c, s in corpus.search(query, 5)] == [
+            (hit.chunk.id, hit.score) for hit in hits
+        ]
+        assert hits
+    store.close()
+
+
 def test_build_load_by_domain_retrieve_fuse_and_serialise(docs: Path, tmp_path: Path) -> None:
     uri, corpus = f"local:{tmp_path}/store", str(tmp_path / "kw")
     (tmp_path / "map.json").write_text(json.dumps({"ropes.md": {"DEFAULT": {"url": "https://r"}}}))
