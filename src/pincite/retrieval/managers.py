@@ -19,6 +19,7 @@ from pincite.errors import InvalidArgument, InvalidQueryError, StoreNotFound, Un
 from pincite.model.hits import Chunk
 from pincite.model.views import with_view_keys
 from pincite.retrieval.domains import RetrieverConfig, StoreInfo
+from pincite.stores.named import NamedStore
 
 if TYPE_CHECKING:
     from pincite.embedding.blocking import BlockingEmbedder
@@ -306,7 +307,8 @@ class VSRetriever(BaseRetriever):
     """Similarity search in the vector stores of a domain; scores are cosines.
 
     A store that was filled with another model is refused with ``CollectionMismatch``. A store's
-    ``loaded_object`` may also be a reader of your own, sync or async, with ``near_vector``.
+    ``loaded_object`` may also be what ``instantiate_vector_store`` returned, or a reader of your
+    own, sync or async, with ``near_vector``.
     """
 
     source_label = "vector store"
@@ -377,8 +379,8 @@ class VSRetriever(BaseRetriever):
         return [float(value) for value in self._model().query(query)]
 
     def _retrieve_from_store(self, store: StoreInfo, query: Any, k: int) -> RankedList:
-        reader: Any = store.loaded_object
-        found = reader.near_vector(store.name, vector=query, limit=k)
+        reader, target = _reader_of(store)
+        found = reader.near_vector(target, vector=query, limit=k)
         if inspect.isawaitable(found):
             found = run_in_loop(_awaited, found)
         return [(with_view_keys(hit.chunk), hit.score) for hit in found]
@@ -426,6 +428,14 @@ class BM25RetrieverManager(BaseRetriever):
         else:
             pairs = [(hit.chunk, hit.score) for hit in found.retrieve(query, k)]
         return [(with_view_keys(chunk), score) for chunk, score in pairs]
+
+
+def _reader_of(store: StoreInfo) -> tuple[Any, str]:
+    """What searches a loaded store, and the name that the collection has there."""
+    found: Any = store.loaded_object
+    if isinstance(found, NamedStore):
+        return found.reader(), found.collection
+    return found, store.name
 
 
 def _blocking(work: Callable[[], Awaitable[T]]) -> T:

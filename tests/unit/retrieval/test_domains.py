@@ -45,6 +45,7 @@ from pincite.retrieval.domains import (
 from pincite.retrieval.managers import BaseRetriever, BM25RetrieverManager, VSRetriever
 from pincite.retrieval.merge import format_source_scores
 from pincite.retrieval.orchestrator import Orchestrator
+from pincite.stores.named import instantiate_vector_store
 from pincite.stores.uri import open_sync_store
 from pincite.testing import HashEmbedder
 
@@ -620,6 +621,20 @@ def test_a_saved_bm25_retriever_is_a_bm25_store(tmp_path: Path) -> None:
 
     assert [(c.document, c.metadata["file_name"]) for c, _ in results] == [("ropes.md", "ropes.md")]
     assert results[0][1] == pytest.approx(retriever.retrieve("bowline").hits[0].score)
+
+
+def test_a_store_of_instantiate_vector_store_is_searched(tmp_path: Path) -> None:
+    fill(f"local:{tmp_path}/store")
+    named = instantiate_vector_store(f"local:{tmp_path}/store", "ships", None, LOGGER)
+    info = VectorStoreInfo(name="any", path="any", loaded_object=named)
+    config = RetrieverConfig(domains={"d": PerDomainConfig(vector_stores=[info])})
+    retriever = VSRetriever(config, LOGGER, "local--static")
+    results = retriever.retrieve("d", TEXTS["ropes.md"], k=1)
+    retriever.close()
+
+    assert [chunk.document for chunk, _ in results] == ["ropes.md"]
+    assert info.loaded_object is named  # what it did not open it does not close
+    anyio.run(named.aclose)
 
 
 @pytest.mark.parametrize("is_async", [True, False])
