@@ -84,21 +84,24 @@ class Models:
             raise EmbeddingError(f"{endpoint}: {type(error).__name__}: {error}") from error
 
     def _fitting(self, endpoint: str, model: ModelIdentity | None) -> LibraryModel:
-        loaded = self._loaded.setdefault(endpoint, [])
-        for number, given in enumerate(self._given):
-            if number == len(loaded):
-                made = LibraryModel(make_embedder(given, endpoint))
-                self._stack.callback(made.close)
-                loaded.append(made)
-            found = loaded[number]
+        """The given model where it is the collection's, else the one of the endpoint's name."""
+        problems = []
+        for found in self._candidates(endpoint):
             try:
                 check_model("", (endpoint, model), endpoint=found.endpoint, model=found.identity)
-            except PinciteError:
-                if number + 1 == len(self._given):
-                    raise
+            except Exception as error:  # noqa: BLE001 - an embedding client may raise anything
+                problems.append(f"{type(error).__name__}: {error}")
                 continue
             return found
-        raise AssertionError("there is always a model to try")
+        raise EmbeddingError("; ".join(problems))
+
+    def _candidates(self, endpoint: str) -> list[LibraryModel]:
+        if endpoint not in self._loaded:
+            made = [LibraryModel(make_embedder(given, endpoint)) for given in self._given]
+            for each in made:
+                self._stack.callback(each.close)
+            self._loaded[endpoint] = made
+        return self._loaded[endpoint]
 
 
 def heard(store: SyncStore, progress: Report | None) -> AbstractContextManager[None]:
