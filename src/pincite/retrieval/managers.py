@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from logging import Logger
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 import anyio
 from anyio.from_thread import run as run_in_loop
@@ -125,9 +126,8 @@ class BaseRetriever(ABC):
         ``InvalidQueryError`` for an unknown domain, naming the known ones, and the error of a
         store that cannot be opened, after opening the others.
         """
-        for failed in self._load(domain_name):
-            if failed.error is not None:
-                raise failed.error
+        for error in self._load(domain_name).values():
+            raise error
 
     async def aload(self, domain_name: str) -> None:
         """``load``, in a thread."""
@@ -214,8 +214,10 @@ class BaseRetriever(ABC):
         if k is not None and (isinstance(k, bool) or k < 1):
             raise InvalidQueryError(f"k is {k!r}; ask for at least 1 result.", field="k")
         self._checked(domain_name)
-        failed = await anyio.to_thread.run_sync(self._get_ready, domain_name)
-        places = self._loaded(domain_name)
+        errors = await anyio.to_thread.run_sync(self._get_ready, domain_name)
+        places = self._loaded(domain_name, errors)
+        names = [store.name for store in self._stores_of(domain_name)]
+        failed = [StoreOutcome(self.source_label, names[n], error=e) for n, e in errors.items()]
         if not places or not query.strip():
             return failed
         prepared = await anyio.to_thread.run_sync(self._prepare, query)
@@ -239,40 +241,46 @@ class BaseRetriever(ABC):
             return StoreOutcome(self.source_label, store.name, error=error)
         return StoreOutcome(self.source_label, store.name, found)
 
-    def _get_ready(self, domain_name: str) -> list[StoreOutcome]:
+    def _get_ready(self, domain_name: str) -> dict[int, Exception]:
         with self._setting_up:
             if not self._ready:
                 self.setup()
                 self._ready = True
         return self._load(domain_name)
 
-    def _load(self, domain_name: str) -> list[StoreOutcome]:
-        """Open what is not open; the stores that failed."""
+    def _load(self, domain_name: str) -> dict[int, Exception]:
+        """Open what is not open; the error of each store that failed."""
         stores = self._checked(domain_name)
         with self._state:
             lock = self._loading.setdefault(domain_name, threading.Lock())
-        failed = []
+        errors: dict[int, Exception] = {}
         with lock:
             for number, store in enumerate(stores):
                 try:
                     self._open(store)
                 except Exception as error:  # noqa: BLE001 - as in _outcome
-                    failed.append(StoreOutcome(self.source_label, store.name, error=error))
+                    errors[number] = error
+                    continue
                 if store.loaded_object is not None:
                     with self._state:
                         self._depths.setdefault((domain_name, number), self._default(store))
-        return failed
+        return errors
 
     def _open(self, store: StoreInfo) -> None:
         if store.loaded_object is None:
             store.loaded_object = self._instantiate_store(store)
 
-    def _loaded(self, domain_name: str) -> list[tuple[StoreInfo, int]]:
+    def _loaded(
+        self, domain_name: str, errors: Mapping[int, Exception]
+    ) -> list[tuple[StoreInfo, int]]:
+        """The stores that can be searched, with their depths."""
         with self._state:
             return [
                 (store, self._depths[domain_name, number])
                 for number, store in enumerate(self._stores_of(domain_name))
-                if (domain_name, number) in self._depths and store.loaded_object is not None
+                if (domain_name, number) in self._depths
+                and number not in errors
+                and store.loaded_object is not None
             ]
 
     def _checked(self, domain_name: str) -> Sequence[StoreInfo]:
@@ -292,11 +300,12 @@ class BaseRetriever(ABC):
         return self.default_k if store.k_max is None else min(self.default_k, store.k_max)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class _OpenVectors:
     """A collection of an open store."""
 
     store: SyncStore
+    subject: str
     reader: SyncReader
 
     def near_vector(self, target: str, *, vector: Sequence[float], limit: int) -> Any:
@@ -330,7 +339,8 @@ class VSRetriever(BaseRetriever):
         parse_model(embedding_model)
         self.embedding_model = embedding_model
         self._embedder: BlockingEmbedder | None = None
-        self._opened: list[tuple[StoreInfo, _OpenVectors]] = []
+        self._opened: dict[_OpenVectors, StoreInfo] = {}
+        self._agreed: WeakSet[_OpenVectors] = WeakSet()  # another retriever may have opened them
 
     def setup(self) -> None:
         """Initialise the embedding model."""
@@ -341,12 +351,10 @@ class VSRetriever(BaseRetriever):
 
     def close(self) -> None:
         """Close the stores that this retriever opened, and the model's connections."""
+        for found in list(self._opened):
+            self._discard(found)
         with self._state:
-            opened, self._opened = self._opened, []
             self._depths.clear()
-        for store, found in opened:
-            store.loaded_object = None
-            found.store.close()
         if self._embedder is not None:
             self._embedder.close()
 
@@ -354,26 +362,48 @@ class VSRetriever(BaseRetriever):
         return self.config.domains[domain_name].vector_stores
 
     def _instantiate_store(self, store: StoreInfo) -> Any:
-        from pincite.stores.checks import check_model
         from pincite.stores.uri import open_sync_store, uri_subject
 
         subject = uri_subject(store.path)
         opened = open_sync_store(store.path)
-        try:
-            model = opened.model(subject, store.name)
-            embedder = self._model()
-            check_model(store.name, model, endpoint=embedder.endpoint, model=embedder.identity)
-        except BaseException:
-            opened.close()
-            raise
+        found = _OpenVectors(opened, subject, opened.reader(subject, [store.name]))
+        with self._state:
+            self._opened[found] = store
+        return found
+
+    def _open(self, store: StoreInfo) -> None:
+        super()._open(store)
+        found = store.loaded_object
+        if isinstance(found, _OpenVectors) and found not in self._agreed:
+            try:
+                self._agree(store, found)
+            except BaseException:
+                self._discard(found)
+                raise
+
+    def _agree(self, store: StoreInfo, found: _OpenVectors) -> None:
+        """Refuse a collection of another model."""
+        from pincite.stores.checks import check_model
+
+        model = found.store.model(found.subject, store.name)
         if model is None:
             self.logger.warning(
                 "Collection %r of %s holds nothing; check the store's name.", store.name, store.path
             )
-        found = _OpenVectors(opened, opened.reader(subject, [store.name]))
+            return
+        embedder = self._model()
+        check_model(store.name, model, endpoint=embedder.endpoint, model=embedder.identity)
+        self._agreed.add(found)
+
+    def _discard(self, found: _OpenVectors) -> None:
+        """Close a store if it was opened here."""
         with self._state:
-            self._opened.append((store, found))
-        return found
+            store = self._opened.pop(found, None)
+        if store is None:
+            return
+        if store.loaded_object is found:
+            store.loaded_object = None
+        found.store.close()
 
     def _prepare(self, query: str) -> list[float]:
         return [float(value) for value in self._model().query(query)]

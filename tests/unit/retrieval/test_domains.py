@@ -566,6 +566,25 @@ def test_a_store_of_another_model_is_refused(ships: RetrieverConfig) -> None:
         retriever.load("sea")
 
 
+def test_a_store_that_another_retriever_opened_is_held_to_the_own_model(
+    ships: RetrieverConfig,
+) -> None:
+    first = VSRetriever(ships, LOGGER, "local--static")
+    expected = first.retrieve("sea", "ferry")
+    second = VSRetriever(ships, LOGGER, "local--static")
+    second._embedder = BlockingEmbedder(Embedder(HashEmbedder(256), "test--hash"))
+    for _ in range(2):
+        with pytest.raises(CollectionMismatch):
+            second.retrieve("sea", "ferry")
+    third = VSRetriever(ships, LOGGER, "local--static")
+    assert third.retrieve("sea", "ferry") == expected
+    second.close()
+    third.close()
+
+    assert first.retrieve("sea", "ferry") == expected  # they closed nothing of the first
+    first.close()
+
+
 def test_a_missing_vector_store_is_an_error_and_an_empty_collection_a_warning(
     tmp_path: Path, ships: RetrieverConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
