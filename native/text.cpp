@@ -411,6 +411,12 @@ Scan Lexicon::scan(const Text* texts, std::size_t count) const {
 
 void Lexicon::absorb(Scan& scan) {
     const auto found = static_cast<std::uint32_t>(scan.found.size());
+    if (raws_.size() == 0) {
+        raws_ = std::move(scan.found);
+        scan.found = Strings();
+        for (std::uint32_t raw = 0; raw < found; ++raw) take_apart(raw);
+        return;
+    }
     bool moved = false;
     scan.global.reserve(found);
     for (std::uint32_t local = 0; local < found; ++local) {
@@ -513,18 +519,16 @@ void Lexicon::word_piece(std::vector<Piece>& out, std::string_view text, std::ui
                          bool part) {
     const std::string lower = lowered(text);
     const std::string_view head = std::string_view(lower).substr(0, kLongest);
-    if (!stemmed_[language]) language = 0;
-    const auto before = words_.size();
-    const std::uint32_t word = words_.add(Strings::key(head, tag_of(Kind::kWord, language)));
-    if (words_.size() > before) {
-        word_terms_.push_back(Strings::kNone);
-        if (stemmed_[language]) {
-            unstemmed_[language].push_back(word);
-        } else {
-            word_terms_[word] = term_number(head);
-        }
+    if (!stemmed_[language]) {
+        out.push_back({term_number(head), part, is_stop(lower)});
+        return;
     }
-    out.push_back({word, part, is_stop(lower)});
+    const std::uint32_t word = words_.add(Strings::key(head, tag_of(Kind::kWord, language)));
+    if (word == word_terms_.size()) {
+        word_terms_.push_back(Strings::kNone);
+        unstemmed_[language].push_back(word);
+    }
+    out.push_back({word, part, is_stop(lower), true});
 }
 
 bool Lexicon::is_stop(std::string_view text) const {
@@ -543,7 +547,9 @@ void Lexicon::set_chunk(std::uint32_t raw, const std::vector<Piece>& pieces) {
 
 void Lexicon::settle() {
     std::size_t begin = 0;
-    for (Piece& piece : waiting_pieces_) piece.term = word_terms_[piece.term];
+    for (Piece& piece : waiting_pieces_) {
+        if (piece.word) piece.term = word_terms_[piece.term];
+    }
     for (const auto& [raw, end] : waiting_) {
         keep(raw, waiting_pieces_.data() + begin, waiting_pieces_.data() + end);
         begin = end;

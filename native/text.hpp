@@ -99,6 +99,7 @@ struct Piece {
     std::uint32_t term;
     bool part;  // of an identifier: does not count in the length
     bool stop;
+    bool word = false;  // `term` is still the number of a word to be stemmed
 };
 
 class Lexicon {
@@ -168,7 +169,7 @@ private:
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;
     std::vector<Piece> pieces_;
     std::vector<std::vector<std::uint32_t>> unstemmed_, unread_;
-    // Raw words taken apart but without terms yet: their pieces name words, not terms.
+    // Raw words taken apart, whose pieces may not have terms yet.
     std::vector<Piece> waiting_pieces_;
     std::vector<std::pair<std::uint32_t, std::size_t>> waiting_;  // raw, end of its pieces
 };

@@ -71,7 +71,7 @@ _kernels_lock = threading.Lock()
 def _kernel(analysis: Analysis) -> TextKernel | None:
     """The kernel of an analysis, kept for its words; None when only Python can do it."""
     module = native()
-    if isinstance(analysis, Analyzer):
+    if type(analysis) is Analyzer:  # a subclass may analyse otherwise
         rules: TextRules | None = TextRules(analysis)
     else:
         rules = getattr(analysis, "rules", None)
