@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite import Embedder, InvalidArgument, Library, Progress
+from pincite import Embedder, InvalidArgument, Library, ParseError, Progress
 from pincite.testing import HashEmbedder
 
 from .conftest import Open, found
@@ -251,3 +251,15 @@ class Failing(HashEmbedder):
         if self.calls:
             raise self.error
         return super().encode(endpoint, texts)
+
+
+@pytest.mark.xfail(strict=True, reason="what is nested deeply is left out without a word")
+@pytest.mark.parametrize("tag", ["div", "b"])
+def test_deep_markup_keeps_its_text_or_fails(lib: Library, tag: str) -> None:
+    page = f"<html><body><p>Chalk.</p>{f'<{tag}>' * 500}Quartz.<p>Slate.</p></body></html>"
+    try:
+        lib.add(page.encode(), filename="page.html", document="page")
+    except ParseError:
+        return
+
+    assert "Quartz" in lib.markdown("page")
