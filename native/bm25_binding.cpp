@@ -110,6 +110,7 @@ struct Parts {
         require(live.size() == segments.size() && allow.size() == segments.size(),
                 "a segment needs one mask or None");
         for (std::size_t i = 0; i < segments.size(); ++i) {
+            require(segments[i] != nullptr, "a segment is None");
             const KeywordData& data = segments[i]->data();
             parts.push_back({&data, mask(live[i], data.rows()), mask(allow[i], data.rows())});
         }

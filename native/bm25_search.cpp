@@ -183,9 +183,11 @@ void Search::part(std::uint32_t number, const Part& part, const std::vector<Term
     part_ = part;
     weigh(terms);
     update_threshold();
-    for (const std::uint64_t entry : s_.windows_by_bound()) {
-        if ((entry >> 32) < threshold_) break;
-        visit(static_cast<std::size_t>(entry & 0xFFFFFFFFU));
+    const std::vector<std::uint64_t>& order = s_.windows_by_bound();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if ((order[i] >> 32) < threshold_) break;
+        if (i + kAhead < order.size()) s_.fetch(static_cast<std::uint32_t>(order[i + kAhead]));
+        visit(static_cast<std::uint32_t>(order[i]));
     }
 }
 
@@ -203,17 +205,11 @@ std::uint32_t Search::row_of(const Candidate& candidate) const {
 // Takes the window's allowed rows as candidates where they are few. True when that was done, or
 // when there are none.
 bool Search::choose(std::size_t window) {
-    s_.candidates.clear();
     if (part_.allow == nullptr) return false;
     const std::size_t first = window << kWindowBits;
     const std::size_t size = std::min(kWindowRows, part_.data->rows() - first);
-    const std::size_t kept = count_flags(part_.allow + first, size);
-    if (kept == 0) return true;
-    if (kept * s_.active.size() * kProbeCost > postings_) return false;
-    for_each_flag(part_.allow + first, size, [this](std::size_t local) {
-        s_.candidates.push_back({static_cast<std::uint16_t>(local), 0});
-    });
-    return true;
+    const std::size_t most = postings_ / (s_.active.size() * kProbeCost);
+    return collect_flagged(part_.allow + first, size, most, s_.candidates);
 }
 
 void Search::visit(std::size_t window) {
@@ -238,14 +234,10 @@ void Search::visit(std::size_t window) {
 
 // Candidates from the lists from `first` on.
 void Search::collect(std::uint32_t threshold, std::size_t first) {
-    if (first + 1 == s_.active.size()) {
-        collect_list(s_.active[first], threshold, s_.candidates);
-    } else {
-        for (std::size_t i = first; i < s_.active.size(); ++i) accumulate(s_.active[i], s_.scores);
-        collect_scores(s_.scores, threshold, s_.candidates);
-    }
+    const std::size_t count = s_.active.size() - first;
+    bm25::collect(s_.active.data() + first, count, threshold, s_.scores, s_.candidates);
     if (part_.allow == nullptr && part_.live == nullptr) return;
-    s_.keep([this](const Candidate& candidate) { return allowed(row_of(candidate)); });
+    s_.candidates.keep([this](const Candidate& candidate) { return allowed(row_of(candidate)); });
 }
 
 // Adds the first `count` lists to the candidates, from the highest bound down; `rest` is the sum
@@ -260,12 +252,12 @@ void Search::probe(std::size_t count, std::uint32_t rest) {
         } else {
             add_probed(list, s_.candidates);
         }
-        s_.keep([needed](const Candidate& candidate) { return candidate.bound >= needed; });
+        s_.candidates.keep([needed](const Candidate& candidate) { return candidate.bound >= needed; });
     }
 }
 
 void Search::settle() {
-    std::vector<Candidate>& candidates = s_.candidates;
+    Candidates& candidates = s_.candidates;
     if (candidates.empty()) return;
     if (candidates.size() * s_.active.size() * kProbeCost > 4 * postings_ &&
         candidates.size() > 2 * k_) {
@@ -276,9 +268,9 @@ void Search::settle() {
 }
 
 void Search::settle_sparse() {
-    std::vector<Candidate>& candidates = s_.candidates;
+    Candidates& candidates = s_.candidates;
     if (candidates.size() > k_) {  // the best first, so that the threshold rises at once
-        std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k_),
+        std::nth_element(candidates.begin(), candidates.begin() + k_,
                          candidates.end(), [](const Candidate& x, const Candidate& y) {
                              return x.bound > y.bound;
                          });

@@ -7,7 +7,6 @@
 namespace pincite::bm25 {
 namespace {
 
-constexpr std::size_t kBlock = 65536;
 constexpr std::size_t kSlices = 16;
 
 using CrcTables = std::array<std::array<std::uint32_t, 256>, kSlices>;
@@ -50,17 +49,17 @@ std::uint32_t crc32(const std::uint8_t* data, std::size_t size) {
 Checked::Checked(const std::uint8_t* data, std::size_t size, const std::uint8_t* crcs)
     : data_(data), size_(size), crcs_(crcs) {
     if (crcs != nullptr) {
-        seen_ = std::make_unique<std::atomic<bool>[]>((size + kBlock - 1) / kBlock);
+        seen_ = std::make_unique<std::atomic<bool>[]>((size + kChecksummed - 1) / kChecksummed);
     }
 }
 
 void Checked::verify(std::size_t begin, std::size_t end) const {
-    for (std::size_t block = begin / kBlock; block * kBlock < end; ++block) {
+    for (std::size_t block = begin / kChecksummed; block * kChecksummed < end; ++block) {
         if (seen_[block].load(std::memory_order_relaxed)) continue;
-        const std::size_t first = block * kBlock;
+        const std::size_t first = block * kChecksummed;
         std::uint32_t stored;
         std::memcpy(&stored, crcs_ + 4 * block, sizeof stored);
-        if (crc32(data_ + first, std::min(kBlock, size_ - first)) != stored) {
+        if (crc32(data_ + first, std::min(kChecksummed, size_ - first)) != stored) {
             throw Damaged("a block fails its checksum");
         }
         seen_[block].store(true, std::memory_order_relaxed);

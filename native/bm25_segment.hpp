@@ -17,6 +17,8 @@ struct Damaged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+constexpr std::size_t kChecksummed = 65536;  // bytes of a block with a checksum
+
 // Bytes whose blocks of 64 KiB are checked when they are first touched. Without checksums they
 // are taken as they are. Threads may share one; at worst a block is checked twice.
 class Checked {
@@ -29,11 +31,17 @@ class Checked {
     // The address of byte `begin`, after bytes [begin, end) were verified.
     const std::uint8_t* touch(std::size_t begin, std::size_t end) const {
         if (begin > end || end > size_) throw Damaged("an offset lies beyond its array");
-        if (seen_) verify(begin, end);
+        if (seen_ && !seen(begin, end)) verify(begin, end);
         return data_ + begin;
     }
 
    private:
+    // Whether the bytes lie within one block that was verified.
+    bool seen(std::size_t begin, std::size_t end) const {
+        const std::size_t block = begin / kChecksummed;
+        return end <= (block + 1) * kChecksummed && end > begin &&
+               seen_[block].load(std::memory_order_relaxed);
+    }
     void verify(std::size_t begin, std::size_t end) const;
 
     const std::uint8_t* data_ = nullptr;

@@ -4,6 +4,11 @@
 #include <cstring>
 #include <functional>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PINCITE_X86 1
+#include <immintrin.h>
+#endif
+
 namespace pincite::bm25 {
 namespace {
 
@@ -60,13 +65,109 @@ void bind_short(const KeywordData& data, Span runs, Span postings, List& list,
     list.starts = starts;
 }
 
-PINCITE_CLONES std::uint16_t largest(const std::uint16_t* values, std::size_t count) {
-    std::uint16_t most = 0;
-    for (std::size_t i = 0; i < count; ++i) most = values[i] > most ? values[i] : most;
-    return most;
+inline void accumulate(const Active& list, std::uint16_t* scores) {
+    const std::uint16_t* rows = list.rows;
+    const std::uint8_t* codes = list.codes;
+    const std::uint16_t* table = list.table;
+    for (std::uint32_t i = 0; i < list.count; ++i) {
+        std::uint16_t& score = scores[rows[i] & kLocal];
+        score = static_cast<std::uint16_t>(score + table[codes[i]]);
+    }
+}
+
+void collect_one(const Active& list, std::uint32_t threshold, Candidates& out) {
+    Candidate* items = out.begin();
+    std::size_t kept = 0;
+    const std::size_t count = std::min<std::size_t>(list.count, kWindowRows);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint16_t bound = list.table[list.codes[i]];
+        items[kept] = {static_cast<std::uint16_t>(list.rows[i] & kLocal), bound};
+        kept += bound >= threshold;
+    }
+    out.resize(kept);
+}
+
+// By the rows of the lists, when they are few. What was taken is cleared, so that no row comes
+// twice.
+void collect_touched(const Active* lists, std::size_t count, std::uint32_t threshold,
+                     std::uint16_t* scores, Candidates& out) {
+    Candidate* items = out.begin();
+    std::size_t kept = 0;
+    for (const Active* list = lists; list < lists + count; ++list) {
+        for (std::uint32_t i = 0; i < list->count; ++i) {
+            const std::uint16_t local = list->rows[i] & kLocal;
+            items[kept] = {local, scores[local]};
+            kept += scores[local] >= threshold;
+            scores[local] = 0;
+        }
+    }
+    out.resize(kept);
+}
+
+// Up to so many postings, visiting their rows is cheaper than scanning the window.
+constexpr std::size_t kFew = 256;
+
+constexpr std::uint32_t kFetched = 256;  // the rest follows by itself
+
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
 }
 
 constexpr std::size_t kStripe = 64;
+
+PINCITE_CLONES void collect_all(std::uint32_t threshold, std::uint16_t* scores, Candidates& out) {
+    out.resize(0);
+    for (std::size_t start = 0; start < kWindowRows; start += kStripe) {
+        std::uint16_t* stripe = scores + start;
+        std::uint16_t most = 0;
+        for (std::size_t i = 0; i < kStripe; ++i) most = stripe[i] > most ? stripe[i] : most;
+        if (most >= threshold) {
+            for (std::size_t i = 0; i < kStripe; ++i) {
+                if (stripe[i] >= threshold) out.push(start + i, stripe[i]);
+            }
+        }
+        std::memset(stripe, 0, kStripe * sizeof *stripe);
+    }
+}
+
+#ifdef PINCITE_X86
+// The same with one comparison for 32 rows.
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))) void collect_all_v4(std::uint32_t threshold,
+                                                              std::uint16_t* scores,
+                                                              Candidates& out) {
+    const __m512i least = _mm512_set1_epi16(static_cast<short>(threshold));
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i lanes =
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    Candidate* items = out.begin();
+    std::size_t kept = 0;
+    for (std::size_t start = 0; start < kWindowRows; start += 32) {
+        const __m512i values = _mm512_loadu_si512(scores + start);
+        const __mmask32 above = _mm512_cmpge_epu16_mask(values, least);
+        _mm512_storeu_si512(scores + start, zero);
+        if (above == 0) continue;
+        for (int half = 0; half < 2; ++half) {
+            const __mmask16 own = static_cast<__mmask16>(above >> (16 * half));
+            const __m256i part = half ? _mm512_extracti64x4_epi64(values, 1)
+                                      : _mm512_castsi512_si256(values);
+            const __m512i bounds = _mm512_slli_epi32(_mm512_cvtepu16_epi32(part), 16);
+            const int first = static_cast<int>(start) + 16 * half;
+            const __m512i locals = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
+            const __m512i packed = _mm512_maskz_compress_epi32(own, _mm512_or_si512(bounds, locals));
+            _mm512_storeu_si512(items + kept, packed);
+            kept += static_cast<std::size_t>(__builtin_popcount(own));
+        }
+    }
+    out.resize(kept);
+}
+
+const bool kHasV4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#endif
 
 }  // namespace
 
@@ -117,6 +218,15 @@ std::size_t Scratch::activate(std::size_t window) {
     return postings;
 }
 
+void Scratch::fetch(std::size_t window) const {
+    for (const List& list : lists) {
+        const std::uint32_t begin = list.starts[window], end = list.starts[window + 1];
+        const std::uint32_t some = begin + std::min(end - begin, kFetched);
+        for (std::uint32_t at = begin; at < some; at += 32) prefetch(list.rows + at);
+        for (std::uint32_t at = begin; at < some; at += 64) prefetch(list.codes + at);
+    }
+}
+
 std::uint32_t Scratch::active_total() const {
     std::uint32_t total = 0;
     for (const Active& list : active) total += list.bound;
@@ -140,53 +250,53 @@ void bind(const KeywordData& data, std::size_t term, Span runs, Span postings, S
     }
 }
 
-PINCITE_CLONES std::size_t count_flags(const std::uint8_t* flags, std::size_t size) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < size; ++i) count += flags[i] != 0;
-    return count;
-}
-
-void accumulate(const Active& list, std::vector<std::uint16_t>& scores) {
-    std::uint16_t* out = scores.data();
-    const std::uint16_t* rows = list.rows;
-    const std::uint8_t* codes = list.codes;
-    const std::uint16_t* table = list.table;
-    for (std::uint32_t i = 0; i < list.count; ++i) {
-        std::uint16_t& score = out[rows[i] & kLocal];
-        score = static_cast<std::uint16_t>(score + table[codes[i]]);
-    }
-}
-
-void collect_scores(std::vector<std::uint16_t>& scores, std::uint32_t threshold,
-                    std::vector<Candidate>& out) {
-    for (std::size_t start = 0; start < kWindowRows; start += kStripe) {
-        if (largest(scores.data() + start, kStripe) < threshold) continue;
-        for (std::size_t i = start; i < start + kStripe; ++i) {
-            if (scores[i] >= threshold) out.push_back({static_cast<std::uint16_t>(i), scores[i]});
+bool collect_flagged(const std::uint8_t* flags, std::size_t size, std::size_t most,
+                     Candidates& out) {
+    out.resize(0);
+    for (std::size_t start = 0; start < size; start += kStripe) {
+        const std::size_t count = std::min(kStripe, size - start);
+        std::uint64_t words[kStripe / 8] = {};
+        std::memcpy(words, flags + start, count);
+        std::uint64_t any = 0;
+        for (const std::uint64_t word : words) any |= word;
+        if (any == 0) continue;
+        for (std::size_t i = start; i < start + count; ++i) {
+            if (flags[i]) out.push(i, 0);
+        }
+        if (out.size() > most) {
+            out.resize(0);
+            return false;
         }
     }
-    std::memset(scores.data(), 0, kWindowRows * sizeof scores[0]);
+    return true;
 }
 
-void collect_list(const Active& list, std::uint32_t threshold, std::vector<Candidate>& out) {
-    for (std::uint32_t i = 0; i < list.count; ++i) {
-        const std::uint16_t bound = list.table[list.codes[i]];
-        if (bound >= threshold) {
-            out.push_back({static_cast<std::uint16_t>(list.rows[i] & kLocal), bound});
-        }
+void collect(const Active* lists, std::size_t count, std::uint32_t threshold,
+             std::vector<std::uint16_t>& scores, Candidates& out) {
+    out.resize(0);
+    if (threshold > 0xFFFF) return;
+    if (count == 1) return collect_one(*lists, threshold, out);
+    std::size_t postings = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        accumulate(lists[i], scores.data());
+        postings += lists[i].count;
     }
+    if (postings <= kFew) return collect_touched(lists, count, threshold, scores.data(), out);
+#ifdef PINCITE_X86
+    if (kHasV4) return collect_all_v4(threshold, scores.data(), out);
+#endif
+    collect_all(threshold, scores.data(), out);
 }
 
-void add_merged(const Active& list, std::vector<std::uint16_t>& scores,
-                std::vector<Candidate>& candidates) {
-    accumulate(list, scores);
+void add_merged(const Active& list, std::vector<std::uint16_t>& scores, Candidates& candidates) {
+    accumulate(list, scores.data());
     for (Candidate& candidate : candidates) {
         candidate.bound = static_cast<std::uint16_t>(candidate.bound + scores[candidate.local]);
     }
     std::memset(scores.data(), 0, kWindowRows * sizeof scores[0]);
 }
 
-void add_probed(const Active& list, std::vector<Candidate>& candidates) {
+void add_probed(const Active& list, Candidates& candidates) {
     const std::uint16_t high = static_cast<std::uint16_t>(list.rows[0] & ~kLocal);
     for (Candidate& candidate : candidates) {
         const std::uint16_t low = static_cast<std::uint16_t>(high | candidate.local);

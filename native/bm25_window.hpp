@@ -15,6 +15,9 @@ constexpr std::uint16_t kLocal = kWindowRows - 1;  // the bits of a row within i
 // Finding one row in a list costs about as much as reading this many postings.
 constexpr std::size_t kProbeCost = 16;
 
+// How many windows before its turn one is fetched.
+constexpr std::size_t kAhead = 3;
+
 // A row of the window, and what its score, in quanta, can not exceed.
 struct Candidate {
     std::uint16_t local;
@@ -43,11 +46,41 @@ struct Active {
     const std::uint16_t* table;
 };
 
+// The candidates of a window. There is room behind them for whole vectors to be stored.
+class Candidates {
+   public:
+    Candidates() : items_(kWindowRows + 64) {}
+
+    Candidate* begin() { return items_.data(); }
+    Candidate* end() { return items_.data() + count_; }
+    std::size_t size() const { return count_; }
+    bool empty() const { return count_ == 0; }
+    void resize(std::size_t count) { count_ = count; }
+    void push(std::size_t local, std::uint16_t bound) {
+        items_[count_++] = {static_cast<std::uint16_t>(local), bound};
+    }
+
+    template <typename Test>
+    void keep(Test test) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Candidate candidate = items_[i];
+            items_[kept] = candidate;
+            kept += test(candidate);
+        }
+        count_ = kept;
+    }
+
+   private:
+    std::vector<Candidate> items_;
+    std::size_t count_ = 0;
+};
+
 // Reused by every search of a thread.
 struct Scratch {
     std::vector<List> lists;
     std::vector<Active> active;  // by bound, ascending
-    std::vector<Candidate> candidates;
+    Candidates candidates;
     std::vector<std::uint16_t> scores;  // all zero between windows
     std::vector<double> dense;
     std::vector<std::uint32_t> frequencies;
@@ -66,15 +99,9 @@ struct Scratch {
 
     std::uint32_t active_total() const;
 
-    template <typename Test>
-    void keep(Test test) {
-        std::size_t kept = 0;
-        for (const Candidate& candidate : candidates) {
-            candidates[kept] = candidate;
-            kept += test(candidate);
-        }
-        candidates.resize(kept);
-    }
+    // Asks for the postings of a window that will soon be searched: windows are not visited in the
+    // order in which they lie in memory.
+    void fetch(std::size_t window) const;
 };
 
 Scratch& scratch();
@@ -83,27 +110,18 @@ Scratch& scratch();
 void bind(const KeywordData& data, std::size_t term, Span runs, Span postings, Scratch& scratch,
           std::size_t i);
 
-std::size_t count_flags(const std::uint8_t* flags, std::size_t size);
+// The flagged rows of a window as candidates without a bound yet. False, and no candidates, when
+// there are more than `most`.
+bool collect_flagged(const std::uint8_t* flags, std::size_t size, std::size_t most,
+                     Candidates& out);
 
-template <typename Use>
-void for_each_flag(const std::uint8_t* flags, std::size_t size, Use use) {
-    for (std::size_t i = 0; i < size; ++i) {
-        if (flags[i]) use(i);
-    }
-}
-
-void accumulate(const Active& list, std::vector<std::uint16_t>& scores);
-
-// Rows of `scores` that reach `threshold`, which is at least 1; leaves all zero.
-void collect_scores(std::vector<std::uint16_t>& scores, std::uint32_t threshold,
-                    std::vector<Candidate>& out);
-
-// Rows of one list that reach `threshold`.
-void collect_list(const Active& list, std::uint32_t threshold, std::vector<Candidate>& out);
+// Rows whose bounds in these lists add up to `threshold` (at least 1) or more. `scores` is all
+// zero before and after.
+void collect(const Active* lists, std::size_t count, std::uint32_t threshold,
+             std::vector<std::uint16_t>& scores, Candidates& out);
 
 // Add a list's bounds to the candidates that it holds: by reading it, or by seeking in it.
-void add_merged(const Active& list, std::vector<std::uint16_t>& scores,
-                std::vector<Candidate>& candidates);
-void add_probed(const Active& list, std::vector<Candidate>& candidates);
+void add_merged(const Active& list, std::vector<std::uint16_t>& scores, Candidates& candidates);
+void add_probed(const Active& list, Candidates& candidates);
 
 }  // namespace pincite::bm25

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeVar
 
 from pincite.errors import InvalidArgument
+
+if TYPE_CHECKING:  # a process that only searches natively does without NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "BM25_PLUS_DELTA",
@@ -28,7 +29,7 @@ __all__ = [
     "okapi_factor",
 ]
 
-Number = TypeVar("Number", float, NDArray[np.float64])
+Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 BM25_PLUS_DELTA = 1.0
 
@@ -64,7 +65,7 @@ def bm25_plus_factor(tf: Number, norm: Number, k1: float) -> Number:
     return okapi_factor(tf, norm, k1) + BM25_PLUS_DELTA
 
 
-Factor = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
+Factor = Callable[["NDArray[np.float64]", "NDArray[np.float64]", float], "NDArray[np.float64]"]
 
 FACTORS: Mapping[str, Factor] = MappingProxyType(
     {"okapi": okapi_factor, "lucene": lucene_factor, "bm25+": bm25_plus_factor}
@@ -100,5 +101,5 @@ class Bm25Parameters:
         self, tfs: NDArray[np.uint32], lengths: NDArray[np.uint32], average: float
     ) -> NDArray[np.float64]:
         """The term factor of each posting, given its tf and its row's length."""
-        norms = length_norm(lengths.astype(np.float64), average, self.k1, self.b)
-        return FACTORS[self.method](tfs.astype(np.float64), norms, self.k1)
+        norms = length_norm(lengths.astype("float64"), average, self.k1, self.b)
+        return FACTORS[self.method](tfs.astype("float64"), norms, self.k1)

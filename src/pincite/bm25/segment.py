@@ -143,6 +143,15 @@ class KeywordSegment:
         first, end = self._array("term_runs")[index : index + 2].tolist()
         return self._postings(first, end)
 
+    def span(self, term: str) -> tuple[int, int]:
+        """Where a term's postings start and end among all; equal for an unknown term."""
+        wanted = encoded(term)
+        index = self._lower_bound(wanted)
+        if index == self.vocabulary_size or self._term(index) != wanted:
+            return 0, 0
+        first, end = self._array("term_runs")[index : index + 2].tolist()
+        return int(self._array("run_starts")[first]), int(self._array("run_starts")[end])
+
     def inverted(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Term number, row and frequency of every posting, in stored order."""
         runs = self._array("term_runs").astype(np.int64)

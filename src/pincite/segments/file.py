@@ -220,6 +220,14 @@ class SegmentFile:
         self._check(name, entry, 0, entry.nbytes)
         return self._data[entry.offset : entry.offset + entry.nbytes]
 
+    def part(self, name: str, start: int, stop: int) -> memoryview:
+        """Bytes [start, stop) of an array, their blocks verified; needs no NumPy."""
+        entry = self._entry(name)
+        if not 0 <= start <= stop <= entry.nbytes:
+            raise self._corrupt(f"an offset lies beyond array {name!r}")
+        self._check(name, entry, start, stop)
+        return self._data[entry.offset + start : entry.offset + stop]
+
     def unverified(self, name: str) -> tuple[memoryview, memoryview]:
         """An array's raw bytes, and the CRC-32 (uint32) of each started 64 KiB of them, for a
         reader that verifies what it touches."""
