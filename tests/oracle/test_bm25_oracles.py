@@ -12,6 +12,7 @@ import math
 
 import pytest
 
+from pincite.bm25.index import BM25Index
 from pincite.bm25.search import search_segments
 from pincite.bm25.segment import KeywordSegment, build_arrays
 
@@ -101,3 +102,55 @@ def test_the_formula_by_hand():
 
     wanted = pytest.approx([short, 0, 0, 0, long], rel=1e-6)
     assert _scores("fox", "okapi", k1=1.5, b=0.6) == wanted
+
+
+def _index(method: str) -> BM25Index:
+    """The same texts in an index: its words are those of ``str.split``, in two segments."""
+    index = BM25Index(method=method)
+    index.add(["0", "1"], TEXTS[:2])
+    index.add(["gone", "2", "3", "4"], ["brown quick lazy sun", *TEXTS[2:]])
+    index.remove(["gone"])
+    return index
+
+
+@pytest.mark.parametrize("query", LUCENE)
+def test_an_index_with_a_deleted_text_equals_bm25s(query):
+    ids, scores = _index("lucene").search(query, 5)
+    found = dict(zip(ids, scores, strict=True))
+
+    wanted = {str(row): score for row, score in enumerate(LUCENE[query]) if score}
+    assert found == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["okapi", "lucene", "bm25+"])
+@pytest.mark.parametrize("query", LUCENE)
+def test_explanations_sum_to_the_score_of_every_hit(query, method):
+    index = _index(method)
+    ids, scores = index.search(query, 5)
+
+    assert ids
+    for name, score in zip(ids, scores, strict=True):
+        explanation = index.explain(query, name)
+        assert explanation.score == score
+        total = math.fsum(term.contribution for term in explanation.terms)
+        assert total == pytest.approx(score, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["okapi", "lucene", "bm25+"])
+def test_the_properties_that_lucene_publishes(method):
+    """Finite and above zero; no less with a higher frequency, a shorter text or a rarer term."""
+    index = BM25Index(method=method)
+    texts = {
+        "one": "word pad pad pad",
+        "two": "word word pad pad",
+        "short": "word pad",
+        "long": "word pad pad pad pad pad",
+        "rare": "zinc pad pad pad",
+    }
+    index.add(list(texts), list(texts.values()))
+    score = dict(zip(*index.search("word zinc", 9), strict=True))
+
+    assert all(math.isfinite(value) and value > 0 for value in score.values())
+    assert score["two"] >= score["one"]
+    assert score["short"] >= score["one"] >= score["long"]
+    assert score["rare"] >= score["one"]
