@@ -44,10 +44,14 @@ class Prepared:
     geometry: bytes
     digest: bytes
 
+    def texts(self) -> list[tuple[str, str]]:
+        """Each chunk's indexed text, with the document's language."""
+        return [(row[4] or row[3], self.given.language) for row in self.rows]
+
     def terms(self) -> list[tuple[Mapping[str, int], int]]:
         """Terms and length of each chunk's indexed text."""
         analyzer = default_analyzer()
-        return [analyzer.document_terms(row[4] or row[3], self.given.language) for row in self.rows]
+        return [analyzer.document_terms(text, language) for text, language in self.texts()]
 
 
 def prepare(document: EmbeddedDocument) -> Prepared:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -62,13 +61,10 @@ def is_stored(connection: sqlite3.Connection, collection: int, prepared: Prepare
     return found is not None and found[0] == prepared.digest
 
 
-def write_documents(
-    edit: Edit, prepared: Sequence[Prepared], terms: Sequence[list[tuple[Mapping[str, int], int]]]
-) -> None:
+def write_documents(edit: Edit, prepared: Sequence[Prepared]) -> None:
     """Write documents in place of what they had, as one segment.
 
-    ``terms`` has, for each document, the terms and length of each of its chunks. Raises
-    ``CollectionMismatch`` for vectors of another model than the collection's.
+    Raises ``CollectionMismatch`` for vectors of another model than the collection's.
     """
     for each in prepared:
         _adopt_model(edit, each)
@@ -81,7 +77,8 @@ def write_documents(
         keys += range(first, first + len(each.rows))
         chunks += stored_chunks(record.subject, record.name, each.given)
     vectors = [stored_vectors(p.given.vectors, normalized=record.normalized) for p in prepared]
-    edit.append(NewRows(chunks, keys, np.concatenate(vectors), list(chain.from_iterable(terms))))
+    texts = [text for each in prepared for text in each.texts()]
+    edit.append(NewRows(chunks, keys, np.concatenate(vectors), texts))
 
 
 def _adopt_model(edit: Edit, prepared: Prepared) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from pincite.stores.local.durable import sync_folder, write_file
 from pincite.stores.local.parts import (
     LARGE,
     Arrays,
+    IndexedText,
     columns_part,
     encode_part,
     keyword_part,
@@ -40,7 +41,7 @@ class NewRows:
     chunks: Sequence[Chunk]
     keys: Sequence[int]
     vectors: NDArray[np.float16]
-    terms: Iterable[tuple[Mapping[str, int], int]]
+    texts: Sequence[IndexedText]
 
 
 class Edit:
@@ -93,7 +94,7 @@ class Edit:
             {
                 PartKind.ROWS: rows_part(new.chunks, new.keys),
                 PartKind.VECTORS: vectors_part(new.vectors, keys),
-                PartKind.KEYWORD: keyword_part(new.terms),
+                PartKind.KEYWORD: keyword_part(new.texts),
                 PartKind.COLUMNS: columns_part(values, self.record.spec),
             },
             keys=keys,

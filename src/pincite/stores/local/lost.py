@@ -18,9 +18,8 @@ from pincite.stores.findings import Finding
 from pincite.stores.local.edit import Edit, NewRows
 from pincite.stores.local.seals import seal
 from pincite.stores.local.snapshot import Session
-from pincite.stores.local.texts import chunks_by_key, indexed_texts
+from pincite.stores.local.texts import chunks_by_key, indexed_terms, indexed_texts
 from pincite.stores.prepare import stored_vectors
-from pincite.text.analysis import default_analyzer
 
 __all__ = ["LOST", "Embed", "append_anew", "check_lost", "revive"]
 
@@ -82,13 +81,7 @@ def append_anew(edit: Edit, keys: Sequence[int], embed: Embed | None) -> tuple[s
     record = edit.record
     vectors, done, whole = revive(edit, keys, embed)
     chunks = chunks_by_key(edit.connection, keys, subject=record.subject, collection=record.name)
-    analyzer = default_analyzer()
-    texts = indexed_texts(edit.connection, keys)
-    terms = [
-        analyzer.document_terms(text or "", chunk.language)
-        for text, chunk in zip(texts, chunks, strict=True)
-    ]
-    edit.append(NewRows(chunks, keys, vectors, terms))
+    edit.append(NewRows(chunks, keys, vectors, indexed_terms(edit.connection, keys)))
     return done, whole
 
 

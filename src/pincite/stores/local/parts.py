@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.segment import build_arrays
+from pincite.bm25.builder import keyword_arrays
 from pincite.dense.codes import encode_vectors
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
@@ -25,6 +25,7 @@ from pincite.text.analysis import default_analyzer
 __all__ = [
     "LARGE",
     "Arrays",
+    "IndexedText",
     "Piece",
     "columns_part",
     "encode_part",
@@ -51,7 +52,8 @@ _VERSIONS: Final[Mapping[PartKind, int]] = {
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
 Piece = bytes | memoryview
-Terms = tuple[Mapping[str, int], int]
+IndexedText = tuple[str, str]
+"""A text and the language it is analysed in."""
 
 
 def rows_part(chunks: Sequence[Chunk], keys: Sequence[int]) -> Arrays:
@@ -67,9 +69,9 @@ def vectors_part(vectors: NDArray[np.float16], keys: NDArray[np.int64]) -> Array
     return {"vectors": vectors, "chunks": keys, **encode_vectors(vectors)}
 
 
-def keyword_part(terms: Iterable[Terms]) -> Arrays:
-    """The postings of rows given by their terms and lengths."""
-    return build_arrays(terms)
+def keyword_part(texts: Sequence[IndexedText]) -> Arrays:
+    """The postings of rows given by their texts."""
+    return keyword_arrays(default_analyzer(), [t for t, _ in texts], [code for _, code in texts])
 
 
 def columns_part(values: Sequence[Mapping[str, Any]], spec: FieldSpec) -> Arrays:

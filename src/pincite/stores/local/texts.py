@@ -11,7 +11,6 @@ from pincite.model.fields import chunk_values
 from pincite.model.hits import Chunk
 from pincite.stores.codec import chunk_of, value_of
 from pincite.stores.ordering import reading_order
-from pincite.text.analysis import default_analyzer
 
 __all__ = [
     "chunk_ids",
@@ -74,16 +73,13 @@ def columns_values(
     return [found.get(key, {}) for key in keys]
 
 
-def indexed_terms(
-    connection: sqlite3.Connection, keys: Sequence[int]
-) -> list[tuple[Mapping[str, int], int]]:
-    """Terms and length of the texts that the keyword side indexes; dead rows have none."""
-    analyzer = default_analyzer()
+def indexed_terms(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[str, str]]:
+    """What the keyword side makes terms of: texts and languages; dead rows have no text."""
     found = {
-        key: analyzer.document_terms(embedded or content, language)
+        key: (embedded or content, language)
         for key, embedded, content, language in _rows(connection, _TEXTS, keys)
     }
-    return [found.get(key, ({}, 0)) for key in keys]
+    return [found.get(key, ("", "")) for key in keys]
 
 
 def indexed_texts(connection: sqlite3.Connection, keys: Sequence[int]) -> list[str | None]:

@@ -59,9 +59,8 @@ class Writer:
         changed = self._changed(subject, collection, list(latest.values()))
         if not changed:
             return
-        terms = [prepared.terms() for prepared in changed]
         with self.editing(subject, collection) as edit:
-            write_documents(edit, changed, terms)
+            write_documents(edit, changed)
 
     def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
         """Write a collection anew in one transaction, whatever model its vectors were of."""
@@ -70,14 +69,13 @@ class Writer:
         if not prepared:
             raise InvalidArgument("rewrite needs documents; delete those that are to go instead.")
         self._home.bring_up_to_date()
-        terms = [each.terms() for each in prepared]
         kept = {each.given.document for each in prepared}
         with self.editing(subject, collection) as edit:
             for name in document_names(edit):
                 if name not in kept:
                     remove_document(edit, name)
             edit.set_record(replace(edit.record, endpoint="", dimension=0, model=None))
-            write_documents(edit, prepared, terms)
+            write_documents(edit, prepared)
 
     def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""

@@ -162,7 +162,7 @@ def test_another_analyser_version_is_rebuilt_with_a_message(
     made = [document(f"d{n}", [f"the salt of {n}", "err-4021"]) for n in range(5)]
     with monkeypatch.context() as patch:
         old = OtherAnalyzer()
-        for module in ("local.parts", "prepare", "local.texts", "local.edit", "local.merging"):
+        for module in ("local.parts", "prepare", "local.edit", "local.merging"):
             patch.setattr(f"pincite.stores.{module}.default_analyzer", lambda: old)
         patch.setattr(old, "document_terms", lambda text, language="": ({"x": 1}, 1))
         first = LocalStore(path)
