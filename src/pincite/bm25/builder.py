@@ -75,7 +75,7 @@ def _kernel(analysis: Analysis) -> TextKernel | None:
         rules: TextRules | None = TextRules(analysis)
     else:
         rules = getattr(analysis, "rules", None)
-    if module is None or rules is None or not hasattr(module, "Lexicon"):
+    if module is None or rules is None:
         return None
     key = analysis.fingerprint
     with _kernels_lock:
