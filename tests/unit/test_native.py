@@ -276,19 +276,21 @@ def test_a_segment_of_a_file_is_searched_where_it_lies():
 
 def test_vector_arrays_that_do_not_fit_are_refused():
     rows, query = np.zeros((3, 2), np.uint16), np.ones(2, np.float32)
-    scan = kernels.native().dense_candidates
-    assert scan(rows, None, query, 1.0, 1)[0].tolist() == [0, 1, 2]
+    vectors = kernels.native().DenseVectors(rows, None)
+    assert vectors.exact(query, 1, None, None, 1.0, -1.0, 1.0)[0].tolist() == [0, 1, 2]
 
     for arguments in (
-        (rows, None, np.ones(3, np.float32), 1.0, 1),
-        (rows, np.ones(2, bool), query, 1.0, 1),
-        (rows, None, query, 1.0, 0),
-        (rows, None, query, -1.0, 1),
+        (np.ones(3, np.float32), 1, None, None, 1.0, -1.0, 1.0),
+        (query, 1, None, np.ones(2, bool), 1.0, -1.0, 1.0),
+        (query, 0, None, None, 1.0, -1.0, 1.0),
+        (query, 1, None, None, -1.0, -1.0, 1.0),
     ):
         with pytest.raises(ValueError):
-            scan(*arguments)
+            vectors.exact(*arguments)
     with pytest.raises(TypeError):
-        scan(np.zeros((3, 2), np.float16), None, query, 1.0, 1)
+        kernels.native().DenseVectors(np.zeros((3, 2), np.float16), None)
+    with pytest.raises(ValueError):
+        kernels.native().DenseVectors(rows, (b"", bytearray(1)))
 
 
 def test_an_extension_of_another_version_counts_as_absent(monkeypatch):

@@ -54,8 +54,8 @@ class Found(NamedTuple):
 
 
 def half_bits(vectors: NDArray[np.float16]) -> NDArray[np.uint16]:
-    """The same memory as integers, as the extension takes it."""
-    return np.ascontiguousarray(vectors).view(np.uint16)
+    """The same memory as integers, as the extension takes it; a copy when it lies askew."""
+    return np.require(vectors, requirements=("C", "A")).view(np.uint16)
 
 
 def prepared(query: NDArray[np.float64], *, unit: bool) -> tuple[NDArray[np.float32], float]:

@@ -44,7 +44,8 @@ class Vectors:
         self._codes: Any = None
         self._counts: list[tuple[Mask, int]] = []
         module = native()
-        if module is not None and sys.byteorder == "little":
+        straight = sys.byteorder == "little" and self._mapped.flags.aligned
+        if module is not None and straight:
             self._open(module, 0.0 if found is None else found[1])
 
     def __len__(self) -> int:
