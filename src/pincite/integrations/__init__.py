@@ -1,0 +1,1 @@
+"""Pincite inside other frameworks; each module needs the extra of its name."""
