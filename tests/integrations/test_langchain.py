@@ -1,5 +1,8 @@
 """LangChain's own suites, and what goes between the two."""
 
+import re
+from pathlib import Path
+
 import anyio
 import pytest
 
@@ -130,3 +133,9 @@ def test_embeddings_go_both_ways():
     with pincite.open("memory:", embedder=embedder) as lib:
         lib.add(b"quartz", filename="a.txt")
         assert len(lib.search("quartz")) == 1
+
+
+def test_the_example_of_the_page_runs():
+    page = Path(__file__).resolve().parents[2] / "docs" / "integrations.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(block, page.name, "exec"), {})
