@@ -185,10 +185,11 @@ class ChromaBackend:
         client: Any = self._client
         with translated(self.place):
             client.close()
-        # Over HTTP the client leaves its connections open.
-        session = getattr(getattr(client, "_server", None), "_session", None)
-        if isinstance(session, httpx.Client):
-            session.close()
+        # Over HTTP the client, and the one inside it for tenants, leave their connections open.
+        for each in (client, getattr(client, "_admin_client", None)):
+            session = getattr(getattr(each, "_server", None), "_session", None)
+            if isinstance(session, httpx.Client):
+                session.close()
 
     # -- collections
 
