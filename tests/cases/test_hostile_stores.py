@@ -49,7 +49,6 @@ def test_the_store_in_the_folder_is_never_a_source(folder: Path) -> None:
         assert library.add(folder).skipped == ()
 
 
-@pytest.mark.xfail(strict=True, reason="the store's own files are left out below the folder only")
 def test_a_store_that_is_the_folder_itself_is_never_a_source(folder: Path) -> None:
     (folder / "a.md").write_text("Quartz.")
     with opened(folder) as library:
@@ -106,7 +105,6 @@ def test_a_truncated_store_is_named_damaged(tmp_path: Path, part: float) -> None
                 call()
 
 
-@pytest.mark.xfail(strict=True, reason="the text of a damaged row is parsed as JSON unguarded")
 def test_a_damaged_row_is_named_damaged(tmp_path: Path) -> None:
     place = tmp_path / "s"
     with opened(place) as library:
@@ -135,7 +133,6 @@ def _json_columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("place", ["x" * 300, "file/store"])
-@pytest.mark.xfail(strict=True, reason="errors of the file system are not mapped")
 def test_a_place_that_cannot_be_is_refused_with_an_error_of_ours(
     tmp_path: Path, place: str
 ) -> None:
@@ -165,7 +162,6 @@ def test_two_libraries_of_one_process_write_and_read_one_store(tmp_path: Path) -
         assert len(set(found(one, "quartz", k=50))) == len(two.documents()) == 16
 
 
-@pytest.mark.xfail(strict=True, reason="both write one half-made copy, named by process only")
 def test_two_threads_may_add_the_same_bytes_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,7 +185,6 @@ def test_two_threads_may_add_the_same_bytes_at_once(
         assert [info.document for info in library.documents()] == ["a", "b"]
 
 
-@pytest.mark.xfail(strict=True, reason="writes go on into the file that was unlinked")
 def test_a_store_that_was_moved_away_takes_no_writes_that_are_lost(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as library:
         library.add(b"Quartz.", filename="a.md", document="a")

@@ -50,7 +50,6 @@ def test_a_search_answers_and_sends_no_escape_code(
     assert "\\x1b[31m" in done.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="a closed stream is None, which has no isatty")
 @pytest.mark.parametrize(
     "tail", ["list >&-", "index docs 2>&-", "index - --document x.md <&-"], ids=str
 )

@@ -80,7 +80,8 @@ def _of_folder(folder: Path) -> _Chains:
         raise InvalidArgument(f"{folder} is no folder; pass the folder of the documents.")
     chunker, roots, root = AdaptiveChunker(), Roots(()), folder.resolve()
     found: _Chains = {}
-    for path, reason in walk(root):
+    for file in walk(root):
+        path, reason = file.path, file.reason
         try:
             chunks = (
                 [] if reason else parse_and_chunk(path.read_bytes(), path.name, chunker=chunker)

@@ -223,11 +223,11 @@ class StoresBuilder:
     def _files(self, source: Path, exclude: Sequence[Path]) -> list[tuple[Path, str]]:
         roots = Roots(())
         files = []
-        for path, reason in walk(source, exclude=exclude):
-            if reason:
-                self.skipped.append(Failure(str(path), reason))
+        for found in walk(source, exclude=exclude):
+            if found.reason:
+                self.skipped.append(Failure(str(found.path), found.reason))
             else:
-                files.append((path, roots.document_id(path, source)))
+                files.append((found.path, roots.document_id(found.path, source)))
         return files
 
     def _convert(self, path: Path, cache: ChunkCache, force: bool) -> tuple[str, CachedFile] | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from pincite.errors import StoreUnavailable
 
 __all__ = ["Originals"]
 
@@ -24,11 +27,18 @@ class Originals:
         path = self.path(hashlib.sha256(data).hexdigest())
         if path.exists():
             return path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_name(f"{path.name}.{os.getpid()}.part")
-        with half.open("wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        half.replace(path)
+        try:
+            self._write(path, data)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{self._folder} cannot be written ({error.strerror}); check the folder."
+            ) from error
         return path
+
+    def _write(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as half:
+            half.write(data)
+            half.flush()
+            os.fsync(half.fileno())
+        Path(half.name).replace(path)

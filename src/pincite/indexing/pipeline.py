@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pincite.model.chunks import ChunkResult
     from pincite.model.layout import MarkdownParseResult
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "FileInput",
     "NoText",
     "Pipeline",
+    "ReadFile",
     "SourceOptions",
     "base_fingerprint",
 ]
@@ -82,6 +84,15 @@ class NoText:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was parsed and cut into chunks, at least one."""
+
+    file: FileInput
+    parsed: MarkdownParseResult
+    chunks: list[ChunkResult]
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """Parser backend, chunker and embedding of a run.
 
@@ -109,11 +120,20 @@ class Pipeline:
 
     def run(self, file: FileInput) -> EmbeddedDocument | NoText:
         """The document of a file, or why there is none."""
-        options = file.options
-        parsed = parse(file.data, file.filename, backend=self.backend, password=options.password)
+        read = self.read(file)
+        return read if isinstance(read, NoText) else self.embedded(read)
+
+    def read(self, file: FileInput) -> ReadFile | NoText:
+        """The first half, which only the file can make fail: parse and chunk."""
+        password = file.options.password
+        parsed = parse(file.data, file.filename, backend=self.backend, password=password)
         chunks = self.chunker.chunk(parsed)
-        if not chunks:
-            return NoText(len(parsed.pages_needing_ocr))
+        return ReadFile(file, parsed, chunks) if chunks else NoText(len(parsed.pages_needing_ocr))
+
+    def embedded(self, read: ReadFile) -> EmbeddedDocument:
+        """The second half: embed, and put together what is stored."""
+        file, parsed, chunks = read.file, read.parsed, read.chunks
+        options = file.options
         rules = options.rules(file.document)
         own = [rules.for_header(chunk.context_header) for chunk in chunks]
         title = options.title or rules.title or parsed.metadata.get("title")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from pincite.errors import InvalidArgument
-from pincite.indexing.metadata_map import MetadataMap
-from pincite.indexing.pipeline import base_fingerprint
-from pincite.indexing.roots import Roots, walk
+from pincite.indexing.pipeline import SourceOptions, base_fingerprint
+from pincite.indexing.roots import Found, Roots, is_gone, walk
 from pincite.model.documents import DocumentInfo
 
-__all__ = ["Action", "Plan", "Step", "make_plan"]
+__all__ = ["Action", "Changes", "Plan", "Step", "make_plan"]
 
 
 class Action(StrEnum):
@@ -35,7 +33,7 @@ class Step:
     """One source, its document id and what will be done; ``reason`` explains a skip or failure.
 
     ``named`` says that the caller gave this very file, not a folder around it; ``rewrite`` that
-    the metadata of its chunks changes, so that it is read again, though not embedded.
+    its chunks are written anew with the vectors that they have.
     """
 
     action: Action
@@ -73,8 +71,7 @@ def make_plan(
     stored: Iterable[DocumentInfo],
     *,
     fingerprint: str,
-    metadata: Mapping[str, Any] | None = None,
-    metadata_map: MetadataMap | None = None,
+    options: SourceOptions,
     document: str | None = None,
     exclude: Iterable[Path] = (),
 ) -> Plan:
@@ -82,55 +79,69 @@ def make_plan(
     infos = {info.document: info for info in stored}
     roots = Roots(infos.values())
     root = roots.root_of(path)
-    steps = []
-    files = walk(path, exclude=exclude) if path.is_dir() else [(path, "")]
-    for file, skip in files:
-        if skip:
-            steps.append(Step(Action.SKIP, file, reason=skip))
+    changes = Changes(fingerprint, options)
+    steps, seen = [], dict[str, Path]()
+    for found in walk(path, exclude=exclude) if path.is_dir() else [Found(path)]:
+        if found.reason:
+            action = Action.FAIL if found.failed else Action.SKIP
+            steps.append(Step(action, found.path, reason=found.reason))
             continue
         try:
-            name = document or roots.document_id(file, root)
+            name = document or roots.document_id(found.path, root)
+            _check_twin(name, found.path, seen)
         except InvalidArgument as error:
-            steps.append(Step(Action.FAIL, file, reason=str(error)))
+            steps.append(Step(Action.FAIL, found.path, reason=str(error)))
             continue
-        step = _step(file, name, infos.get(name), fingerprint, metadata)
-        steps.append(_mapped(step, infos.get(name), metadata_map))
+        steps.append(changes.of_file(found.path, name, infos.get(name)))
     named = path.is_file()
     inside = f"{path}{os.sep}"
-    gone = [
-        name
-        for name, info in infos.items()
-        if info.source.startswith(inside) and not os.path.lexists(info.source)
-    ]
+    gone = [n for n, i in infos.items() if i.source.startswith(inside) and is_gone(i.source)]
     return Plan(tuple(replace(step, named=named) for step in steps), tuple(gone))
 
 
-def _step(
-    file: Path,
-    document: str,
-    stored: DocumentInfo | None,
-    fingerprint: str,
-    metadata: Mapping[str, Any] | None,
-) -> Step:
-    if stored is None:
-        return Step(Action.ADD, file, document)
-    try:
-        with file.open("rb") as handle:
-            digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    except OSError as error:
-        return Step(Action.FAIL, file, document, reason=error.strerror or str(error))
-    if (digest, fingerprint) != (stored.content_hash, base_fingerprint(stored.fingerprint)):
-        return Step(Action.UPDATE, file, document, stored=stored)
-    if metadata is not None and dict(metadata) != dict(stored.metadata):
-        return Step(Action.METADATA, file, document)
-    return Step(Action.UNCHANGED, file, document)
+def _check_twin(name: str, path: Path, seen: dict[str, Path]) -> None:
+    """Two spellings of one name in Unicode would be one document."""
+    other = seen.setdefault(name, path)
+    if other != path:
+        raise InvalidArgument(
+            f"The id {name!r} is that of {other.name!r} beside it, spelt in other code points; "
+            "rename one of the files."
+        )
 
 
-def _mapped(step: Step, stored: DocumentInfo | None, given: MetadataMap | None) -> Step:
-    """The step when the rules of a metadata map differ from those that the document was given."""
-    if given is None or stored is None or step.action not in (Action.METADATA, Action.UNCHANGED):
-        return step
-    wrote = stored.fingerprint[len(base_fingerprint(stored.fingerprint)) :]
-    if wrote == given.rules(step.document).mark:
-        return step
-    return replace(step, action=Action.METADATA, stored=stored, rewrite=True)
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a run would write of a source, to be held against what is stored."""
+
+    fingerprint: str
+    options: SourceOptions
+
+    def of_file(self, file: Path, document: str, stored: DocumentInfo | None) -> Step:
+        """The step that a file needs; hashes it when its document is stored."""
+        if stored is None:
+            return Step(Action.ADD, file, document)
+        try:
+            with file.open("rb") as handle:
+                digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as error:
+            return Step(Action.FAIL, file, document, reason=error.strerror or str(error))
+        action, rewrite = self.of(digest, stored)
+        return Step(action, file, document, stored=stored, rewrite=rewrite)
+
+    def of(self, digest: str, stored: DocumentInfo | None) -> tuple[Action, bool]:
+        """What becomes of a content hash, and whether its passages are only written anew."""
+        if stored is None:
+            return Action.ADD, False
+        base = base_fingerprint(stored.fingerprint)
+        if (digest, self.fingerprint) != (stored.content_hash, base):
+            return Action.UPDATE, False
+        options = self.options
+        given = {"title": options.title, "language": options.language}
+        if any(value and value != getattr(stored, name) for name, value in given.items()):
+            return Action.UPDATE, True
+        mark = stored.fingerprint[len(base) :]
+        if options.metadata_map is not None and mark != options.rules(stored.document).mark:
+            return Action.METADATA, True
+        if options.metadata is not None and dict(options.metadata) != dict(stored.metadata):
+            return Action.METADATA, False
+        return Action.UNCHANGED, False

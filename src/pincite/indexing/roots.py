@@ -11,16 +11,11 @@ from pathlib import Path, PurePosixPath
 from pincite.errors import InvalidArgument
 from pincite.model.documents import DocumentInfo
 
-__all__ = ["Roots", "SourceFile", "walk"]
+__all__ = ["Found", "Roots", "is_gone", "walk"]
 
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file found under a path, its document id, or the reason to pass it over."""
-
-    path: Path
-    document: str
-    skip: str = ""
+STORE_FILES = ("store.sqlite3", "writer.lock")
+STORE_FOLDERS = frozenset({"originals", "segments"})
+"""What a local store writes into its folder."""
 
 
 class Roots:
@@ -62,8 +57,10 @@ class Roots:
         """
         root = self._known(path) or fallback
         document = _posix(str(path.relative_to(root)))
+        if not document.isprintable() and _unencodable(document):
+            raise InvalidArgument("The name is not valid UTF-8; rename the file.")
         taken = self._ids.get(document)
-        if taken and _posix(taken) != _posix(str(path)):
+        if taken and taken != str(path) and not _same_file(taken, path):
             raise InvalidArgument(
                 f"The id {document!r} of {path} already belongs to {taken}; index it into another "
                 "--collection, or give it an id with --document."
@@ -82,33 +79,93 @@ class Roots:
         return None
 
 
-def walk(folder: Path, *, exclude: Iterable[Path] = ()) -> Iterator[tuple[Path, str]]:
-    """The files under ``folder`` in path order, each with "" or the reason to pass it over.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file under a folder; with ``reason`` it is passed over, or ``failed`` to be read."""
 
-    Never a source: hidden files and folders, ``.pincite*``, ``metadata_map*.json``, the store
-    itself (``exclude``), and links that lead out of ``folder``.
+    path: Path
+    reason: str = ""
+    failed: bool = False
+
+
+def walk(folder: Path, *, exclude: Iterable[Path] = ()) -> Iterator[Found]:
+    """The files under ``folder`` in path order.
+
+    Never a source: hidden files and folders, ``.pincite*``, ``metadata_map*.json``, a store
+    (``exclude``, and any folder that holds one; of a store's own folder only what it wrote), and
+    links that lead out of ``folder``. A folder that cannot be listed is one that failed.
     """
     excluded = {path.resolve() for path in exclude}
     real_root = folder.resolve()
-    for parent, folders, names in os.walk(folder):
+    unlisted: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=unlisted.append):
+        yield from _drained(unlisted)
+        here = Path(parent)
+        own = frozenset(names) if STORE_FILES[0] in names else frozenset()
+        if own and here != folder:
+            folders.clear()
+            yield Found(here, "a store, no source")
+            continue
         folders[:] = sorted(
-            f
-            for f in folders
-            if not f.startswith(".") and (Path(parent) / f).resolve() not in excluded
+            name
+            for name in folders
+            if not name.startswith(".")
+            and not (own and name in STORE_FOLDERS)
+            and (here / name).resolve() not in excluded
         )
         for name in sorted(names):
-            if name.startswith(".") or PurePosixPath(name).match("metadata_map*.json"):
+            if name.startswith("." if not own else (".", *STORE_FILES)):
                 continue
-            path = Path(parent) / name
-            yield path, _refusal(path, real_root)
+            if not PurePosixPath(name).match("metadata_map*.json"):
+                yield _found(here / name, real_root)
+    yield from _drained(unlisted)
 
 
-def _refusal(path: Path, root: Path) -> str:
-    if path.is_symlink() and not path.resolve().is_relative_to(root):
-        return "a link that leads out of the folder"
-    if not path.is_file():
-        return "not a regular file"
-    return ""
+def _drained(errors: list[OSError]) -> Iterator[Found]:
+    while errors:
+        error = errors.pop(0)
+        why = f"{error.strerror or error}; this folder was not read."
+        yield Found(Path(os.fsdecode(error.filename or "")), why, failed=True)
+
+
+def _found(path: Path, root: Path) -> Found:
+    try:
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            return Found(path, "a link that leads out of the folder")
+        if not path.is_file():
+            return Found(path, "not a regular file")
+    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
+        return Found(path, f"{error}; check that it can be read.", failed=True)
+    return Found(path)
+
+
+def is_gone(path: str) -> bool:
+    """Whether nothing has this path; one that may not be looked at counts as there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _unencodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _same_file(taken: str, path: Path) -> bool:
+    """Whether two spellings of a path name one file; a file that is gone leaves its id free."""
+    if _posix(taken) != _posix(str(path)):
+        return False
+    try:
+        return os.path.samefile(taken, path)
+    except OSError:
+        return True
 
 
 def _posix(path: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pincite.errors import PinciteError, UnsupportedFormat
+from pincite.errors import EmbeddingError, InvalidArgument, PinciteError, UnsupportedFormat
 from pincite.indexing.originals import Originals
 from pincite.indexing.pipeline import FileInput, NoText, Pipeline, SourceOptions
 from pincite.indexing.plan import Action, Plan, Step
@@ -78,7 +78,7 @@ class Run:
 
     def _compute(self, step: Step) -> None:
         try:
-            document = self._pipeline(step).run(self._input(step))
+            read = self.pipeline.read(self._input(step))
         except UnsupportedFormat as error:
             # A folder may hold anything; a file that was named must be read.
             if step.named:
@@ -94,7 +94,9 @@ class Run:
             reason = f"{type(error).__name__}: {error}"
             self._failed.append(Failure(str(step.path), f"The parser failed ({reason})."))
         else:
-            self._keep(step, document)
+            # Embedding is no fault of a file: its error ends the run, and what is done stays.
+            made = read if isinstance(read, NoText) else self._pipeline(step).embedded(read)
+            self._keep(step, made)
 
     def _pipeline(self, step: Step) -> Pipeline:
         """The pipeline; where only metadata changes, with the stored vectors."""
@@ -126,10 +128,25 @@ class Run:
             self._commit()
 
     def _commit(self) -> None:
-        if self._pending:
-            pending, self._pending = self._pending, []
-            self.store.commit(self.subject, self.collection, pending)
+        pending, self._pending = self._pending, []
         self._committed_at = time.monotonic()
+        if not pending:
+            return
+        try:
+            self.store.commit(self.subject, self.collection, pending)
+        except (InvalidArgument, EmbeddingError):
+            # One document of the group cannot be stored; the others can.
+            for document in pending:
+                self._commit_alone(document)
+
+    def _commit_alone(self, document: EmbeddedDocument) -> None:
+        try:
+            self.store.commit(self.subject, self.collection, [document])
+        except (InvalidArgument, EmbeddingError) as error:
+            self._failed.append(Failure(document.source, str(error)))
+            for done in (self._done[Action.ADD], self._done[Action.UPDATE]):
+                if document.document in done:
+                    done.remove(document.document)
 
     def _tell(self, progress: Progress) -> None:
         if self.progress is not None:

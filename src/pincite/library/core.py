@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pincite.errors import InvalidArgument, InvalidQueryError, ParseError, PinciteError
+from pincite.errors import InvalidArgument, InvalidQueryError, PinciteError
 from pincite.library import maintenance
 from pincite.library.maintenance import bring_up_to_date, heard
 from pincite.library.model import LibraryModel, make_embedder
 from pincite.model.documents import Collection, DocumentInfo, Geometry, IndexReport, Progress
-from pincite.model.fields import Field, FieldSpec, misfits
+from pincite.model.fields import Field, FieldSpec
 from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.geometry import BboxRect
 from pincite.model.hits import Chunk, Explanation, Hit, Results
-from pincite.stores.checks import check_model
+from pincite.stores.checks import check_alpha, check_model
 from pincite.stores.hybrid import depth_warning
 from pincite.text.analysis import default_analyzer
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from pincite.embedding.embedder import Embedder
     from pincite.indexing.indexer import Chunker
     from pincite.indexing.originals import Originals
-    from pincite.indexing.pipeline import Pipeline, SourceOptions
+    from pincite.indexing.pipeline import Pipeline
     from pincite.stores.findings import Finding
     from pincite.stores.ports import SyncReader, SyncStore
     from pincite.stores.transfer import ExportReport
@@ -111,23 +109,39 @@ class Library:
         the fields, ``CollectionMismatch`` before any write when the model is another one, and,
         for bytes, the error of the parser.
         """
-        from pincite.indexing.metadata_map import MetadataMap
-        from pincite.indexing.pipeline import SourceOptions
+        from pincite.library.adding import Adding, source_options
 
-        rules = MetadataMap(metadata_map) if metadata_map is not None else None
-        options = SourceOptions(title or "", language or "", password, metadata, rules)
+        options = source_options(
+            title=title,
+            language=language,
+            password=password,
+            metadata=metadata,
+            metadata_map=metadata_map,
+        )
         pipeline = self._pipeline(backend, chunker)
         with heard(self._store, progress):
             bring_up_to_date(self._store)
+            adding = Adding(
+                self._store,
+                self.subject,
+                self.collection,
+                self.fields(),
+                pipeline,
+                options,
+                self._originals,
+                self._keep_originals,
+                self._exclude,
+            )
             if isinstance(source, bytes | bytearray | memoryview):
-                return self._add_bytes(bytes(source), filename, document, options, pipeline)
-            if not isinstance(source, str | Path):
+                return adding.data(bytes(source), filename, document)
+            if not isinstance(source, str | Path) or not str(source):
                 raise InvalidArgument(
-                    f"source is a {type(source).__name__}; pass one path, or bytes with filename=."
+                    f"source is {source!r}; pass the path of a file or folder, or bytes with "
+                    "filename=."
                 )
             if filename is not None:
                 raise InvalidArgument("filename= goes with bytes; a path has its own name.")
-            return self._add_path(Path(source), document, options, pipeline, progress)
+            return adding.path(Path(source), document, progress)
 
     def remove(self, document: str) -> int:
         """Remove a document from rows and both legs; how many chunks went (0: not there)."""
@@ -214,6 +228,7 @@ class Library:
         """
         started = time.perf_counter()
         _check_search(query, k, offset, mode)
+        check_alpha(alpha)
         warnings: list[str] = []
         hits = self._hits(query, k, offset, mode, as_filter(where), alpha, partial, warnings)
         if mode == "hybrid" and (deep := depth_warning(k, offset)):
@@ -238,9 +253,11 @@ class Library:
         raise self._missing(document)
 
     def chunks(self, document: str) -> list[Chunk]:
-        """The chunks of a document in index order."""
+        """The chunks of a document in index order; ``InvalidQueryError`` when it is not there."""
         where = DeclaredFilter("document", "eq", document)
         found = self._reader().fetch(self.collection, where=where, limit=_ALL)
+        if not found:
+            raise self._missing(document)
         return sorted(found, key=lambda chunk: chunk.chunk_index)
 
     def markdown(self, document: str) -> str:
@@ -325,94 +342,6 @@ class Library:
             backend=backend or "pdfium",
         )
 
-    def _add_path(
-        self,
-        source: Path,
-        document: str | None,
-        options: SourceOptions,
-        pipeline: Pipeline,
-        progress: Callable[[Progress], None] | None,
-    ) -> IndexReport:
-        from pincite.indexing.plan import make_plan
-        from pincite.indexing.run import Run
-
-        path = _existing(source)
-        if path.is_dir() and document:
-            raise InvalidArgument("document= names one file; a folder's files get path ids.")
-        warnings = self._metadata_warnings(options.metadata, str(source), strict=path.is_file())
-        plan = make_plan(
-            path,
-            self.documents(),
-            fingerprint=pipeline.fingerprint,
-            metadata=options.metadata,
-            metadata_map=options.metadata_map,
-            document=document,
-            exclude=self._exclude,
-        )
-        run = Run(
-            self._store,
-            self.subject,
-            self.collection,
-            pipeline,
-            options,
-            progress,
-            self._originals if self._keep_originals else None,
-        )
-        return replace(run.execute(plan), warnings=(*warnings, *plan.gone_warnings()))
-
-    def _add_bytes(
-        self,
-        data: bytes,
-        filename: str | None,
-        document: str | None,
-        options: SourceOptions,
-        pipeline: Pipeline,
-    ) -> IndexReport:
-        from pincite.indexing.pipeline import FileInput, NoText, base_fingerprint
-
-        started = time.monotonic()
-        if not filename:
-            raise InvalidArgument("Bytes need filename=, whose extension says what they are.")
-        digest = hashlib.sha256(data).hexdigest()
-        name = document or digest
-        self._metadata_warnings(options.metadata, name, strict=True)
-        known = self.documents(DeclaredFilter("document", "eq", name))
-        options = options.over(known[0] if known else None)
-        same = [
-            info
-            for info in known
-            if info.content_hash == digest
-            and base_fingerprint(info.fingerprint) == pipeline.fingerprint
-        ]
-        if any(_told(info, options, pipeline.fingerprint) for info in same):
-            return IndexReport(unchanged=(name,), seconds=time.monotonic() - started)
-        if same:
-            stored = self._store.vectors(self.subject, self.collection, name)
-            pipeline = pipeline.reusing(stored)
-        made = pipeline.run(FileInput(name, data, filename, options=options))
-        if isinstance(made, NoText):
-            raise ParseError(f"{filename}: {made.reason}; nothing was indexed.")
-        if self._originals is not None:
-            self._originals.keep(data)
-        self._store.commit(self.subject, self.collection, [made])
-        return IndexReport(
-            added=() if known else (name,),
-            updated=(name,) if known else (),
-            chunks=len(made.chunks),
-            seconds=time.monotonic() - started,
-        )
-
-    def _metadata_warnings(
-        self, metadata: Mapping[str, Any] | None, source: str, *, strict: bool
-    ) -> tuple[str, ...]:
-        """Metadata that does not fit the fields: refused for one document, else a warning."""
-        found = [f"{source}: {misfit}" for misfit in misfits(metadata or {}, self.fields())]
-        if found and strict:
-            raise InvalidArgument(
-                f"{found[0]}; pass a fitting value, or use a collection that declares the field so."
-            )
-        return tuple(f"{warning}; kept, but not filterable" for warning in found)
-
     def _explain(self, query: str, hits: list[Hit]) -> dict[str, Explanation]:
         chunks = [hit.chunk for hit in hits]
         found = self._reader().explain(self.collection, query=query, chunks=chunks)
@@ -459,22 +388,6 @@ def as_filter(where: Where) -> Filter | None:
     return where
 
 
-def _told(info: DocumentInfo, options: SourceOptions, fingerprint: str) -> bool:
-    """Whether a stored document has the metadata that the options give."""
-    if dict(options.metadata or {}) != dict(info.metadata):
-        return False
-    mark = options.rules(info.document).mark
-    return options.metadata_map is None or info.fingerprint == fingerprint + mark
-
-
-def _existing(source: Path) -> Path:
-    """The absolute path, links in its folder resolved; refuses what is not there."""
-    path = source.expanduser()
-    if not path.exists():
-        raise InvalidArgument(f"{source} is not there; check the path.")
-    return path.resolve() if path.is_dir() else path.parent.resolve() / path.name
-
-
 def _check_search(query: str, k: int, offset: int, mode: str) -> None:
     if not isinstance(query, str) or not query.strip():
         raise InvalidQueryError("The query is empty; say what to look for.")
@@ -482,5 +395,5 @@ def _check_search(query: str, k: int, offset: int, mode: str) -> None:
         raise InvalidQueryError(f"k is {k!r}; it must be 1 or more.")
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise InvalidQueryError(f"offset is {offset!r}; it must be 0 or more.")
-    if mode not in {"hybrid", "keyword", "vector"}:
+    if not isinstance(mode, str) or mode not in {"hybrid", "keyword", "vector"}:
         raise InvalidQueryError(f"mode is {mode!r}; it is hybrid, keyword or vector.")

@@ -61,6 +61,13 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _NOTHING_BUT_PICTURES = re.compile(r"(?:!\[\]\([^)\s]*\)\s*)+$")
 
 
+_GROUPING = re.compile(
+    rb"<(/?)(?:div|span|section|article|main|center|font|b|i|u|em|strong|small|big)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_MAX_NESTING = 40
+
+
 class OfficeProcessor:
     """Reads CSV, Office files and the other formats of ``OFFICE_FORMATS``.
 
@@ -92,7 +99,7 @@ def _extracted(data: bytes, kind: str, filename: str) -> MarkdownParseResult:
     elif kind in ("html", "xml"):
         data = _as_utf8(data, filename)
     title = _title(data) if kind == "html" else ""
-    result = _kreuzberg(_without_head(data) if kind == "html" else data, kind, filename)
+    result = _kreuzberg(_flattened(_without_head(data)) if kind == "html" else data, kind, filename)
     metadata = dict(result.metadata or {})
     own = jats_metadata(data.decode("utf-8", "replace")) if kind == "xml" else {}
     return markdown_result(
@@ -111,6 +118,15 @@ def _as_utf8(data: bytes, filename: str) -> bytes:
 def _without_head(data: bytes) -> bytes:
     """HTML without its head, which would come out as front matter."""
     return _HEAD.sub(b"", data, count=1)
+
+
+def _flattened(page: bytes) -> bytes:
+    """HTML without the tags that only group, where they nest deeper than the reader goes down."""
+    depth = deepest = 0
+    for tag in _GROUPING.finditer(page):
+        depth = max(depth - 1, 0) if tag[1] else depth + 1
+        deepest = max(deepest, depth)
+    return _GROUPING.sub(b" ", page) if deepest > _MAX_NESTING else page
 
 
 def _title(data: bytes) -> str:

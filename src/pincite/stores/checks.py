@@ -172,7 +172,7 @@ def check_alpha(alpha: float | None) -> None:
     if alpha is None:
         return
     number = isinstance(alpha, int | float | np.floating) and not isinstance(alpha, bool)
-    if not number or not 0.0 <= float(alpha) <= 1.0:
+    if not number or not 0 <= alpha <= 1:
         raise InvalidQueryError(
             f"alpha must be a number from 0 (keyword only) to 1 (vector only), not {alpha!r}."
         )

@@ -74,7 +74,9 @@ def test_the_walk_passes_over_what_is_never_a_source(tmp_path: Path) -> None:
         _touch(tmp_path / name)
     _touch(tmp_path / "metadata_map.template.json")
 
-    found = [str(p.relative_to(tmp_path)) for p, _ in walk(tmp_path, exclude=[tmp_path / "store"])]
+    found = [
+        str(f.path.relative_to(tmp_path)) for f in walk(tmp_path, exclude=[tmp_path / "store"])
+    ]
 
     assert found == ["b.md", os.path.join("a", "c.md")]
 
@@ -86,7 +88,7 @@ def test_links_out_of_the_folder_are_named_and_not_read(tmp_path: Path) -> None:
     (tmp_path / "papers" / "in.md").symlink_to(inside)
     (tmp_path / "papers" / "gone.md").symlink_to(tmp_path / "papers" / "nowhere.md")
 
-    reasons = {p.name: why for p, why in walk(tmp_path / "papers")}
+    reasons = {f.path.name: f.reason for f in walk(tmp_path / "papers")}
 
     assert reasons["a.md"] == reasons["in.md"] == ""
     assert "out of the folder" in reasons["out.md"]

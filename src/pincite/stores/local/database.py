@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sqlite3
 import threading
@@ -31,6 +32,10 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreCorrupt(
+            f"{path} holds text that is damaged ({error}); run `pincite doctor --repair`."
+        ) from error
     except UnicodeEncodeError as error:
         raise InvalidArgument(
             f"{error.object!r} holds half of a surrogate pair, which no stored name does; "
@@ -39,6 +44,10 @@ def translated(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise _full(path) from error
+        if error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
+            raise InvalidArgument(
+                f"{path} cannot be a folder ({error.strerror}); choose another place."
+            ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise StoreUnavailable(
                 f"{path} cannot be used: {error}. Check the permissions of the folder."
@@ -88,14 +97,31 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._identity: tuple[int, int] | None = None
         self._idle: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._process = os.getpid()
 
     def exists(self) -> bool:
-        """Whether there is a database to read."""
-        return self.path.exists()
+        """Whether the file is there.
+
+        Raises ``StoreUnavailable`` when it was there and is no more, or is another one: what was
+        written to the connections that are open would be lost.
+        """
+        try:
+            found = os.stat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            seen = None
+        else:
+            seen = (found.st_dev, found.st_ino)
+        if self._identity is not None and seen != self._identity:
+            raise StoreUnavailable(
+                f"{self.path.parent} was moved, deleted or replaced while it was open; "
+                "open the store again where it is now."
+            )
+        self._identity = seen
+        return seen is not None
 
     def create(self) -> None:
         """Lay out an empty database, for the holder of the lock; others see it whole or not at

@@ -44,9 +44,12 @@ class Home:
         self._current = False
         self._prepared = False
         self._swept = False
-        if path.exists() and not path.is_dir():
+        with translated(path):
+            there = path.exists() and not path.is_dir()
+            has_database = self.database.exists()
+        if there:
             raise InvalidArgument(f"{path} is a file; a local store is a folder. Name another one.")
-        if not self.database.exists() and (read_only or not create):
+        if not has_database and (read_only or not create):
             raise StoreNotFound(
                 f"There is no store in {path}; index something there first, or check the path."
             )
@@ -74,6 +77,7 @@ class Home:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the writer's lock; makes the folder and sweeps at the first time."""
+        self.database.exists()  # refuses a folder that was taken away before it is made anew
         self._make_ready()
         with translated(self.path), self._lock.held():
             if not self.database.exists():

@@ -40,7 +40,9 @@ class LiteParseBackend:
             name = filename or "The PDF"
             if "password" in str(error).lower():
                 hint = "another password is needed" if password else "give its password"
-                raise ParseError(f"{name} is encrypted; {hint} (password= or --password).") from error
+                raise ParseError(
+                    f"{name} is encrypted; {hint} (password= or --password)."
+                ) from error
             raise ParseError(
                 f"{name} is not a readable PDF ({error}); open it in a viewer and save it again."
             ) from error
