@@ -52,8 +52,7 @@ class Evaluation:
             "format": _FORMAT,
             "settings": dict(self.settings),
             "metrics": {
-                m: {"mean": s.mean, "queries": dict(s.per_query)}
-                for m, s in self.scores.items()
+                m: {"mean": s.mean, "queries": dict(s.per_query)} for m, s in self.scores.items()
             },
         }
         half = path.with_name(path.name + ".part")
