@@ -8,10 +8,11 @@ Two stores of short seeded texts with random unit vectors of 64 dimensions:
 
 Each reader is a fresh process that has imported everything and asked a tiny store once; then it
 opens the store (``open_ms``), asks its first keyword query (``first_ms``), a vector query and a
-hybrid one, and reads its proportional set size before and after. ``cold_ms`` is the same in a
-process that has only imported ``LocalStore``. Medians of several processes. Bar: open and first
-keyword query together in at most 25 ms beside imports, at every size. Files are in the page cache.
-``cpu_ms`` is the processor time of both, which a busy machine does not stretch.
+hybrid one, and reads its memory before and after: the proportional set size, and how much of it
+is anonymous, that is not pages of files. ``cold_ms`` is the same in a process that has only
+imported ``LocalStore``. Medians of several processes. Files are in the page cache, so that nothing
+waits but for a processor: ``cpu_ms`` is the processor time of opening and the first query, which a
+busy machine stretches least. Bar: that in at most 25 ms beside imports, at every size.
 
 Run: python benchmarks/store.py [--collections 10000] [--chunks 1000000] [--keep DIR] [--json OUT]
 The exit status is 1 when the bar is missed.
@@ -48,7 +49,7 @@ def main() -> int:
         root = options.keep or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         report = measure(root, options.collections, options.chunks)
-    report["passed"] = all(row["beside_imports_ms"] <= BAR_MS for row in report["opening"].values())
+    report["passed"] = all(row["cpu_ms"] <= BAR_MS for row in report["opening"].values())
     print(json.dumps(report, indent=1))
     write_report(options.json, report)
     return 0 if report["passed"] else 1
@@ -219,7 +220,7 @@ def read() -> None:
         assert found
         if figure == "first_ms":
             figures["cpu_ms"] = time.process_time() - processor
-            after_first = _memory() - before
+            first = _grown(before)
     seconds = []
     for name in names if len(names) > 1 else names * 200:
         started = time.perf_counter()
@@ -230,7 +231,8 @@ def read() -> None:
     store.list(SUBJECT)
     figures["list_ms"] = time.perf_counter() - started
     figures = {name: 1000 * value for name, value in figures.items()}
-    figures["first_mb"], figures["all_mb"] = after_first, _memory() - before
+    figures["first_mb"], figures["first_anonymous_mb"] = first
+    figures["all_mb"], figures["all_anonymous_mb"] = _grown(before)
     print(json.dumps(figures))
 
 
@@ -247,12 +249,16 @@ def _ask_all(reader: Any, name: str, vector: list[float]) -> None:
         ask()
 
 
-def _memory() -> float:
-    """The proportional set size in MB."""
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
-    raise SystemExit("No Pss in /proc/self/smaps_rollup.")
+def _memory() -> tuple[float, float]:
+    """The proportional set size and its anonymous part, in MB."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    sizes = {line.split()[0]: line.split()[1] for line in lines[1:]}
+    return int(sizes["Pss:"]) / 1024, int(sizes["Pss_Anon:"]) / 1024
+
+
+def _grown(before: tuple[float, float]) -> tuple[float, float]:
+    now = _memory()
+    return now[0] - before[0], now[1] - before[1]
 
 
 def _options() -> argparse.Namespace:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -90,23 +89,13 @@ def note(folder: Path, name: str, text: str) -> str:
     return name
 
 
-@pytest.fixture(scope="module")
-def indexed(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two notes and their index."""
-    made = tmp_path_factory.mktemp("notes")
-    names = [
-        note(made, "salt.md", "Salt of the Dead Sea."),
-        note(made, "knots.md", "A bowline holds."),
-    ]
-    done = run("index", *names, cwd=made)
-    assert done.returncode == 0, done.stderr
-    return made
-
-
 @pytest.fixture
-def folder(indexed: Path, tmp_path: Path) -> Path:
-    """A copy of it to work in."""
-    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
+def folder(run: Run, tmp_path: Path) -> Path:
+    """A folder with two notes and their index."""
+    salt = note(tmp_path, "salt.md", "Salt of the Dead Sea.")
+    knots = note(tmp_path, "knots.md", "A bowline holds.")
+    done = run("index", salt, knots, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     return tmp_path
 
 
