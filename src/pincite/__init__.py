@@ -16,11 +16,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pincite.bm25.index import (
+        BM25Index,
+    )
     from pincite.chunking.adaptive import (
         AdaptiveChunker,
     )
     from pincite.chunking.markdown import (
         MarkdownChunker,
+    )
+    from pincite.dense.index import (
+        DenseIndex,
     )
     from pincite.embedding.client import (
         EmbedClient,
@@ -47,9 +53,25 @@ if TYPE_CHECKING:
     from pincite.fusion import (
         RRF_K,
     )
+    from pincite.indexing.bibliographic import (
+        extract_metadata,
+    )
+    from pincite.indexing.builder import (
+        StoresBuilder,
+    )
+    from pincite.indexing.crossref import (
+        CrossrefLookup,
+    )
     from pincite.indexing.indexer import (
         Indexer,
         parse_and_chunk,
+    )
+    from pincite.indexing.map_lint import (
+        lint_metadata_map,
+    )
+    from pincite.indexing.metadata_map import (
+        MetadataMap,
+        load_metadata_map,
     )
     from pincite.library.aio import (
         AsyncLibrary,
@@ -100,9 +122,11 @@ if TYPE_CHECKING:
     )
     from pincite.model.hits import (
         Chunk,
+        Explanation,
         Hit,
         LegScore,
         Results,
+        TermScore,
     )
     from pincite.model.layout import (
         MarkdownParseResult,
@@ -130,6 +154,39 @@ if TYPE_CHECKING:
     )
     from pincite.parsing.tabular import (
         TsvProcessor,
+    )
+    from pincite.retrieval.base import (
+        MetadataFilter,
+        Retriever,
+        ScoredChunk,
+    )
+    from pincite.retrieval.bm25_retriever import (
+        BM25Retriever,
+    )
+    from pincite.retrieval.domains import (
+        BM25StoreInfo,
+        PerDomainConfig,
+        RetrieverConfig,
+        StoreInfo,
+        VectorStoreInfo,
+    )
+    from pincite.retrieval.managers import (
+        BaseRetriever,
+        BM25RetrieverManager,
+        VSRetriever,
+    )
+    from pincite.retrieval.merge import (
+        SOURCE_SCORES_KEY,
+        format_source_scores,
+        rrf_merge,
+    )
+    from pincite.retrieval.orchestrator import (
+        DomainFailure,
+        DomainResults,
+        Orchestrator,
+    )
+    from pincite.retrieval.serialize import (
+        serialize_vs_retrieval,
     )
     from pincite.stores.named import (
         CHROMA_HNSW_SPACE,
@@ -181,19 +238,29 @@ __all__ = [
     "Analyzer",
     "AnyOf",
     "AsyncLibrary",
+    "BM25Index",
+    "BM25Retriever",
+    "BM25RetrieverManager",
+    "BM25StoreInfo",
+    "BaseRetriever",
     "BboxRect",
     "CHROMA_HNSW_SPACE",
     "Chunk",
     "ChunkResult",
     "Collection",
     "CollectionMismatch",
+    "CrossrefLookup",
     "DeclaredFilter",
+    "DenseIndex",
     "DocumentInfo",
+    "DomainFailure",
+    "DomainResults",
     "EmbedClient",
     "EmbeddedChunk",
     "EmbeddedDocument",
     "Embedder",
     "EmbeddingError",
+    "Explanation",
     "F",
     "Failure",
     "Field",
@@ -215,6 +282,8 @@ __all__ = [
     "ManagedSink",
     "MarkdownChunker",
     "MarkdownParseResult",
+    "MetadataFilter",
+    "MetadataMap",
     "MissingExtra",
     "ModelIdentity",
     "NOTHING",
@@ -223,9 +292,11 @@ __all__ = [
     "OPERATORS",
     "OfficeProcessor",
     "Operator",
+    "Orchestrator",
     "ParseError",
     "PdfProcessor",
     "PdfiumBackend",
+    "PerDomainConfig",
     "PgSink",
     "PgTable",
     "PgVectorStore",
@@ -234,29 +305,42 @@ __all__ = [
     "PyMuPDFBackend",
     "RRF_K",
     "Results",
+    "Retriever",
+    "RetrieverConfig",
     "Retrying",
+    "SOURCE_SCORES_KEY",
     "STOPWORDS",
+    "ScoredChunk",
     "Sink",
     "SinkContract",
     "Store",
     "StoreCorrupt",
+    "StoreInfo",
     "StoreLocked",
     "StoreNotFound",
     "StoreUnavailable",
+    "StoresBuilder",
     "TableSpan",
     "Target",
+    "TermScore",
     "TextProcessor",
     "TsvProcessor",
     "Unconfigured",
     "UnsupportedFormat",
+    "VSRetriever",
     "VectorStore",
     "VectorStoreContract",
+    "VectorStoreInfo",
     "Word",
     "WordBoxes",
+    "extract_metadata",
     "filter_from_dict",
     "filter_to_dict",
+    "format_source_scores",
     "format_where",
     "instantiate_vector_store",
+    "lint_metadata_map",
+    "load_metadata_map",
     "matches",
     "normalize_text",
     "open",
@@ -264,13 +348,17 @@ __all__ = [
     "open_store",
     "parse_and_chunk",
     "parse_where",
+    "rrf_merge",
+    "serialize_vs_retrieval",
     "simplify",
     "validate",
 ]
 
 _MODULES = {
+    "pincite.bm25.index": ("BM25Index",),
     "pincite.chunking.adaptive": ("AdaptiveChunker",),
     "pincite.chunking.markdown": ("MarkdownChunker",),
+    "pincite.dense.index": ("DenseIndex",),
     "pincite.embedding.client": (
         "EmbedClient",
         "InferenceClient",
@@ -292,9 +380,17 @@ _MODULES = {
         "UnsupportedFormat",
     ),
     "pincite.fusion": ("RRF_K",),
+    "pincite.indexing.bibliographic": ("extract_metadata",),
+    "pincite.indexing.builder": ("StoresBuilder",),
+    "pincite.indexing.crossref": ("CrossrefLookup",),
     "pincite.indexing.indexer": (
         "Indexer",
         "parse_and_chunk",
+    ),
+    "pincite.indexing.map_lint": ("lint_metadata_map",),
+    "pincite.indexing.metadata_map": (
+        "MetadataMap",
+        "load_metadata_map",
     ),
     "pincite.library.aio": (
         "AsyncLibrary",
@@ -342,9 +438,11 @@ _MODULES = {
     ),
     "pincite.model.hits": (
         "Chunk",
+        "Explanation",
         "Hit",
         "LegScore",
         "Results",
+        "TermScore",
     ),
     "pincite.model.layout": ("MarkdownParseResult",),
     "pincite.model.where": (
@@ -363,7 +461,40 @@ _MODULES = {
     "pincite.parsing.pdf.processor": ("PdfProcessor",),
     "pincite.parsing.plain": ("TextProcessor",),
     "pincite.parsing.tabular": ("TsvProcessor",),
-    "pincite.stores.named": ("CHROMA_HNSW_SPACE", "NamedStore", "instantiate_vector_store"),
+    "pincite.retrieval.base": (
+        "MetadataFilter",
+        "Retriever",
+        "ScoredChunk",
+    ),
+    "pincite.retrieval.bm25_retriever": ("BM25Retriever",),
+    "pincite.retrieval.domains": (
+        "BM25StoreInfo",
+        "PerDomainConfig",
+        "RetrieverConfig",
+        "StoreInfo",
+        "VectorStoreInfo",
+    ),
+    "pincite.retrieval.managers": (
+        "BM25RetrieverManager",
+        "BaseRetriever",
+        "VSRetriever",
+    ),
+    "pincite.retrieval.merge": (
+        "SOURCE_SCORES_KEY",
+        "format_source_scores",
+        "rrf_merge",
+    ),
+    "pincite.retrieval.orchestrator": (
+        "DomainFailure",
+        "DomainResults",
+        "Orchestrator",
+    ),
+    "pincite.retrieval.serialize": ("serialize_vs_retrieval",),
+    "pincite.stores.named": (
+        "CHROMA_HNSW_SPACE",
+        "NamedStore",
+        "instantiate_vector_store",
+    ),
     "pincite.stores.ports": (
         "ManagedSink",
         "Sink",
