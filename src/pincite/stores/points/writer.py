@@ -31,7 +31,6 @@ from pincite.stores.points.targets import State, Targets
 from pincite.stores.prepare import Prepared, prepare, stored_vectors
 
 if TYPE_CHECKING:
-
     from pincite.model.documents import EmbeddedDocument
     from pincite.model.fields import Field
 
