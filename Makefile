@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 	$(BIN)/pincite demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -25,15 +25,19 @@ docs: $(VENV)/.dev
 # The long forms. Folders of data are named by the caller: DATASETS holds judged collections,
 # DOCUMENTS a manifest.tsv with its files, CORPUS what benchmarks/corpus.py harvests.
 soak: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable ".[dev,chroma,milvus,qdrant,parquet,suites]"
 	HYPOTHESIS_PROFILE=soak PINCITE_CRASH_KILLS=200 PINCITE_SOAK_SECONDS=60 PINCITE_SOAK_READERS=8 \
 		PINCITE_SOAK_JSON=benchmarks/results/soak.json \
-		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores
+		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores \
+		tests/integrations
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py --json benchmarks/results/startup.json
 	$(BIN)/python benchmarks/filters.py --json benchmarks/results/filters.json
 	$(if $(DATASETS),$(BIN)/python benchmarks/quality.py --data $(DATASETS) --json benchmarks/results/quality-keyword.json)
 	$(if $(DOCUMENTS),$(BIN)/python benchmarks/facts.py --data $(DOCUMENTS) --json benchmarks/results/facts.json)
+	$(BIN)/python benchmarks/store.py --json benchmarks/results/store.json
 	$(if $(CORPUS),$(BIN)/python benchmarks/bm25.py --data $(CORPUS) --json benchmarks/results/bm25.json)
 
 clean:

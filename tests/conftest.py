@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
@@ -35,8 +36,22 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
+# Stores whose client an extra brings: the long form (make soak) installs and runs them.
+_CLIENTS = {"qdrant": "qdrant_client", "chroma": "chromadb", "milvus": "pymilvus"}
+_ABSENT = [store for store, client in _CLIENTS.items() if find_spec(client) is None]
+collect_ignore_glob = [
+    pattern
+    for store in _ABSENT
+    for pattern in (f"contract/test_{store}.py", f"unit/stores/{store}/*")
+]
+
 _PREFIX = f"pincite_test_{os.getpid()}_"
 _SCHEMAS = count()
+
+
+def pytest_report_header() -> str:
+    """Which stores this run leaves out."""
+    return f"stores left out, as their extras are not installed: {', '.join(_ABSENT) or 'none'}"
 
 
 @contextmanager
