@@ -35,6 +35,7 @@ def test_a_blank_name_is_a_value_error():
 
 
 def test_a_path_of_chroma_is_a_folder_that_is_there(tmp_path):
+    pytest.importorskip("chromadb")
     for path, create in (("none", False), ("file", False), ("file", True)):
         (tmp_path / "file").touch()
         with pytest.raises(FileNotFoundError):
@@ -48,6 +49,8 @@ def test_a_path_of_chroma_is_a_folder_that_is_there(tmp_path):
 
 
 def test_a_folder_of_chroma_holds_several_collections(tmp_path):
+    pytest.importorskip("chromadb")
+
     async def use():
         for name in ("papers", "notes"):
             made = instantiate_vector_store(
@@ -66,6 +69,8 @@ def test_a_folder_of_chroma_holds_several_collections(tmp_path):
 
 
 def test_qdrant_is_made_on_the_first_write_whatever_create_says(tmp_path):
+    pytest.importorskip("qdrant_client")
+
     async def use():
         made = instantiate_vector_store(f"qdrant:{tmp_path / 'q'}", "papers", None, LOG)
         await put(made.store, "m", "quartz", subject="local")
@@ -91,6 +96,7 @@ def test_the_subject_may_be_named_and_embedders_may_be_async():
 
 
 def test_the_subject_of_the_uri_counts(tmp_path):
+    pytest.importorskip("qdrant_client")
     made = instantiate_vector_store(f"qdrant:{tmp_path / 'q'}?subject=ann", "papers", None, LOG)
     assert made.subject == "ann"
     anyio.run(made.aclose)
