@@ -155,7 +155,7 @@ def test_a_group_counts_as_one_term():
 
 def test_a_term_counts_as_often_as_the_query_says_it():
     segment = _segment("a b", "b c")
-    once = dict((row, score) for _, row, score in _search([segment], [("b",)]))
+    once = {row: score for _, row, score in _search([segment], [("b",)])}
 
     twice = _search([segment], [("b",), ("b", "b")])
 
