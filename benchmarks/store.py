@@ -12,7 +12,8 @@ hybrid one, and reads its memory before and after: the proportional set size, an
 is anonymous, that is not pages of files. ``cold_ms`` is the same in a process that has only
 imported ``LocalStore``. Medians of several processes. Files are in the page cache, so that nothing
 waits but for a processor: ``cpu_ms`` is the processor time of opening and the first query, which a
-busy machine stretches least. Bar: that in at most 25 ms beside imports, at every size.
+busy machine stretches least. Bar: ``open_ms`` and ``first_ms`` together (``beside_imports_ms``,
+wall clock) in at most 25 ms, at every size.
 
 Run: python benchmarks/store.py [--collections 10000] [--chunks 1000000] [--keep DIR] [--json OUT]
 The exit status is 1 when the bar is missed.
@@ -49,7 +50,7 @@ def main() -> int:
         root = options.keep or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         report = measure(root, options.collections, options.chunks)
-    report["passed"] = all(row["cpu_ms"] <= BAR_MS for row in report["opening"].values())
+    report["passed"] = all(row["beside_imports_ms"] <= BAR_MS for row in report["opening"].values())
     print(json.dumps(report, indent=1))
     write_report(options.json, report)
     return 0 if report["passed"] else 1
