@@ -91,32 +91,30 @@ class Scan {
         std::copy(query, query + coded.rows.dimension, rotated_.begin());
         coded.rotation->apply(rotated_.data());
         query_.assign(rotated_.data(), rotated_.size());
-        order_lists();
-    }
-
-    // The lists by the product with their centroid; the nearest `count` exactly so.
-    void nearest(std::size_t count) {
-        sorted_ = std::min(count, lists_.size());
-        const auto end = lists_.begin() + static_cast<std::ptrdiff_t>(sorted_);
-        if (sorted_ < lists_.size()) std::nth_element(lists_.begin(), end, lists_.end(), better);
-        for (auto list = lists_.begin(); list != end; ++list) {
-            list->value = coded_->centroids->product_with(list->place, rotated_.data());
-        }
-        std::sort(lists_.begin(), end, better);
-    }
-
-    const Estimate& list(std::size_t rank) {
-        if (rank >= sorted_) {
-            std::sort(lists_.begin() + static_cast<std::ptrdiff_t>(sorted_), lists_.end(), better);
-            for (; sorted_ < lists_.size(); ++sorted_) {
-                auto& each = lists_[sorted_];
-                each.value = coded_->centroids->product_with(each.place, rotated_.data());
-            }
-        }
-        return lists_[rank];
+        weigh_lists();
     }
 
     std::size_t lists() const { return lists_.size(); }
+
+    // The largest of the lists' products.
+    float nearest() const {
+        float best = -std::numeric_limits<float>::infinity();
+        for (const auto& list : lists_) best = std::max(best, list.value);
+        return best;
+    }
+
+    // Puts the lists whose product reaches the bar first, the nearest of them first, behind the
+    // first `done`; how many are in order now.
+    std::size_t open(float bar, std::size_t done) {
+        const auto begin = lists_.begin() + static_cast<std::ptrdiff_t>(done);
+        const auto end = std::partition(begin, lists_.end(), [bar](const Estimate& list) {
+            return list.value >= bar;
+        });
+        std::sort(begin, end, better);
+        return static_cast<std::size_t>(end - lists_.begin());
+    }
+
+    const Estimate& list(std::size_t rank) const { return lists_[rank]; }
 
     // Looks at all rows of a list; false when its codes are damaged.
     bool whole(const Estimate& list, const Masks& masks, Top& top) {
@@ -125,7 +123,7 @@ class Scan {
         const std::size_t first = begin / kBlockRows, last = (end + kBlockRows - 1) / kBlockRows;
         if (!holds(first, last)) return false;
         estimates_.resize((last - first) * kBlockRows);
-        run(first, last - first, list.value);
+        run(first, last - first, product_with(list));
         const float* values = estimates_.data() - first * kBlockRows;
         for (std::size_t place = begin; place < end; ++place) {
             if (values[place] < top.bar() || !masks.keeps(row(place))) continue;
@@ -138,6 +136,7 @@ class Scan {
     bool kept(const Estimate& list, const Masks& masks, Top& top, std::size_t& seen) {
         const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
         estimates_.resize(kBlockRows);
+        const float centroid = begin < end ? product_with(list) : 0.0F;
         for (std::size_t place = begin; place < end;) {
             const std::size_t block = place / kBlockRows;
             const std::size_t stop = std::min(end, (block + 1) * kBlockRows);
@@ -150,7 +149,7 @@ class Scan {
             if (found == 0) continue;
             if (!holds(block, block + 1)) return false;
             seen += found;
-            run(block, 1, list.value);
+            run(block, 1, centroid);
             for (std::size_t i = 0; i < found; ++i) {
                 top.offer(estimates_[places[i] - block * kBlockRows], places[i]);
             }
@@ -165,16 +164,17 @@ class Scan {
     Top top;
 
    private:
-    void order_lists() {
+    void weigh_lists() {
         const std::size_t count = coded_->centroids->count();
+        coded_->centroids->estimate_all(query_, rotated_.data(), estimates_);
         lists_.resize(count);
-        const bool few = count <= 64;
-        if (!few) coded_->centroids->estimate_all(query_, estimates_);
         for (std::size_t list = 0; list < count; ++list) {
-            lists_[list] = {few ? 0.0F : estimates_[list], static_cast<std::uint32_t>(list)};
+            lists_[list] = {estimates_[list], static_cast<std::uint32_t>(list)};
         }
-        sorted_ = 0;
-        if (few) nearest(count);
+    }
+
+    float product_with(const Estimate& list) const {
+        return coded_->centroids->product_with(list.place, rotated_.data());
     }
 
     bool holds(std::size_t first, std::size_t last) const {
@@ -193,22 +193,31 @@ class Scan {
     std::vector<float> rotated_, estimates_;
     CodedQuery query_;
     std::vector<Estimate> lists_;
-    std::size_t sorted_ = 0;
 };
 
-// Goes through the lists until enough was seen; false when codes are damaged.
+// Goes through the lists, the nearest first, as far as the effort says; false when codes are
+// damaged.
 bool gather(Scan& scan, const Masks& masks, const Effort& effort) {
+    constexpr float all = -std::numeric_limits<float>::infinity();
     scan.top.reset(effort.depth);
-    scan.nearest(std::min(scan.lists(), 2 * effort.probes + 8));
-    std::size_t seen = 0, probed = 0;
+    float bar = scan.nearest() - effort.gap, opened = bar;
+    std::size_t seen = 0, known = scan.open(bar, 0);
+    bool own = effort.seen == 0;  // whether the nearest list with a kept row was met
     for (std::size_t rank = 0; rank < scan.lists(); ++rank) {
-        if (probed >= effort.probes && seen >= effort.seen) break;
-        const std::size_t before = seen;
-        const Estimate list = scan.list(rank);
-        const bool sound = effort.seen > 0 ? scan.kept(list, masks, scan.top, seen)
-                                           : scan.whole(list, masks, scan.top);
-        if (!sound) return false;
-        probed += effort.seen == 0 || seen > before;
+        if (rank == known) {
+            if (bar >= opened && seen >= effort.seen) break;
+            known = scan.open(opened = all, known);
+        }
+        const Estimate& list = scan.list(rank);
+        if (list.value < bar && seen >= effort.seen) break;
+        if (!(effort.seen > 0 ? scan.kept(list, masks, scan.top, seen)
+                              : scan.whole(list, masks, scan.top))) {
+            return false;
+        }
+        if (!own && seen > 0) {
+            own = true;
+            bar = std::min(bar, list.value - effort.own_gap);
+        }
     }
     return true;
 }
@@ -285,11 +294,11 @@ Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wa
     return selected(rows, scored, wanted, longest);
 }
 
-Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_t probes,
+Candidates estimated_rows(const CodedRows& coded, const float* query, float gap,
                           std::size_t depth) {
     static thread_local Scan scan;
     scan.start(coded, query);
-    if (!gather(scan, {}, {probes, 0, depth, 0.0F})) return {{}, {}, Damage::codes};
+    if (!gather(scan, {}, {gap, gap, 0, depth, 0.0F})) return {{}, {}, Damage::codes};
     Candidates result;
     for (const auto& each : scan.top.finish()) {
         result.rows.push_back(static_cast<std::int64_t>(scan.row(each.place)));
@@ -298,15 +307,15 @@ Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_
     return result;
 }
 
-std::vector<std::uint32_t> lists_in_order(const CodedRows& coded, const float* query) {
+std::vector<float> list_gaps(const CodedRows& coded, const float* query) {
     Scan scan;
     scan.start(coded, query);
-    scan.nearest(scan.lists());
-    std::vector<std::uint32_t> order;
-    for (std::size_t rank = 0; rank < scan.lists(); ++rank) {
-        order.push_back(scan.list(rank).place);
+    std::vector<float> gaps(scan.lists());
+    const float nearest = scan.nearest();
+    for (std::size_t list = 0; list < gaps.size(); ++list) {
+        gaps[list] = nearest - scan.list(list).value;
     }
-    return order;
+    return gaps;
 }
 
 std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std::size_t count,

@@ -59,10 +59,11 @@ Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& 
 
 // How far a search by codes looks.
 struct Effort {
-    std::size_t probes;  // lists that hold kept rows, at least
-    std::size_t seen;    // kept rows looked at, at least
-    std::size_t depth;   // rows scored exactly, at most
-    float margin;        // by how much a product may exceed its estimate
+    float gap;          // lists that come so near to the nearest one are looked at
+    float own_gap;      // and those so near to the nearest that holds a kept row
+    std::size_t seen;   // kept rows looked at, at least
+    std::size_t depth;  // rows scored exactly, at most
+    float margin;       // by how much a product may exceed its estimate
 };
 
 // Codes of rows in lists; the arrays are not owned.
@@ -81,13 +82,13 @@ struct CodedRows {
 Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
                             const Effort& effort);
 
-// The best `depth` estimates of the nearest `probes` lists, best first, with their rows: what
+// The best `depth` estimates of the lists within `gap`, best first, with their rows: what
 // calibration looks at.
-Candidates estimated_rows(const CodedRows& coded, const float* query, std::size_t probes,
+Candidates estimated_rows(const CodedRows& coded, const float* query, float gap,
                           std::size_t depth);
 
-// All lists, the nearest first.
-std::vector<std::uint32_t> lists_in_order(const CodedRows& coded, const float* query);
+// By how much each list is farther than the nearest one, as a search sees it.
+std::vector<float> list_gaps(const CodedRows& coded, const float* query);
 
 // The k best rows of each query, best first: (queries, k).
 std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std::size_t count,

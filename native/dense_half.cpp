@@ -116,6 +116,29 @@ __attribute__((target("avx512f"))) void dots_avx512(const float* row, const floa
     }
 }
 
+__attribute__((target("avx2,fma"))) void dots_avx2(const float* row, const float* queries,
+                                                   std::size_t dimension, float* out) {
+    __m256 sums[kTogether];
+    for (auto& sum : sums) sum = _mm256_setzero_ps();
+    const std::size_t whole = dimension - dimension % 8;
+    for (std::size_t i = 0; i < whole; i += 8) {
+        const __m256 values = _mm256_loadu_ps(row + i);
+        for (std::size_t query = 0; query < kTogether; ++query) {
+            const float* other = queries + query * dimension + i;
+            sums[query] = _mm256_fmadd_ps(values, _mm256_loadu_ps(other), sums[query]);
+        }
+    }
+    for (std::size_t query = 0; query < kTogether; ++query) {
+        const __m128 four = _mm_add_ps(_mm256_castps256_ps128(sums[query]),
+                                       _mm256_extractf128_ps(sums[query], 1));
+        const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        out[query] = _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+        for (std::size_t i = whole; i < dimension; ++i) {
+            out[query] += row[i] * queries[query * dimension + i];
+        }
+    }
+}
+
 #endif
 
 using ProductKernel = Product (*)(const std::uint16_t*, const float*, std::size_t);
@@ -142,6 +165,7 @@ DotsKernel best_dots() {
 #ifdef PINCITE_X86
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f")) return dots_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return dots_avx2;
 #endif
     return dots_portable;
 }

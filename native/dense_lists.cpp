@@ -115,7 +115,13 @@ float Centroids::product_with(std::size_t list, const float* rotated) const {
     return product(row(list), rotated, padded_).dot;
 }
 
-void Centroids::estimate_all(const CodedQuery& query, std::vector<float>& out) const {
+void Centroids::estimate_all(const CodedQuery& query, const float* rotated,
+                             std::vector<float>& out) const {
+    if (count_ <= kFewLists) {
+        out.resize(count_);
+        for (std::size_t list = 0; list < count_; ++list) out[list] = product_with(list, rotated);
+        return;
+    }
     const std::size_t blocks = blocks_for(count_);
     out.resize(blocks * kBlockRows);
     estimate({codes_.data(), factors_.data(), blocks, padded_}, query, 0.0F, scale_, out.data());
@@ -128,7 +134,7 @@ std::size_t Centroids::nearest(const float* rotated, CodedQuery& coded,
     std::size_t found = 0;
     if (count_ > kFewLists) {
         coded.assign(rotated, padded_);
-        estimate_all(coded, scratch);
+        estimate_all(coded, rotated, scratch);
         float values[kCloser];
         for (std::size_t list = 0; list < count_; ++list) {
             if (found == kCloser && scratch[list] <= values[kCloser - 1]) continue;

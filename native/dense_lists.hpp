@@ -20,8 +20,8 @@ class Centroids {
     const std::uint16_t* row(std::size_t list) const { return rows_ + list * padded_; }
     float product_with(std::size_t list, const float* rotated) const;
 
-    // Estimated products of all centroids with a rotated vector.
-    void estimate_all(const CodedQuery& query, std::vector<float>& out) const;
+    // Products of all centroids with a rotated vector; of many, estimates.
+    void estimate_all(const CodedQuery& query, const float* rotated, std::vector<float>& out) const;
 
     // The list whose centroid has the largest product.
     std::size_t nearest(const float* rotated, CodedQuery& coded, std::vector<float>& scratch) const;

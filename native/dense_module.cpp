@@ -160,11 +160,11 @@ class Codes {
                   std::make_shared<pincite::Rotation>(rows.dimension)};
     }
 
-    py::tuple search(const Array<float>& query, std::size_t k, std::size_t probes,
+    py::tuple search(const Array<float>& query, std::size_t k, float gap, float own_gap,
                      std::size_t seen, std::size_t depth, float margin, const Mask& live,
                      const Mask& allow, float limit, float floor, double unit) const {
         vectors_->check(query);
-        require(k > 0 && probes > 0 && depth > 0, "k, probes and depth must be at least 1");
+        require(k > 0 && depth > 0, "k and depth must be at least 1");
         const std::size_t count = coded_.rows.count;
         const pincite::Masks masks{flags(live, count), flags(allow, count)};
         const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
@@ -172,27 +172,27 @@ class Codes {
         {
             py::gil_scoped_release released;
             found = pincite::coded_candidates(coded_, masks, wanted,
-                                              {probes, seen, std::min(depth, count), margin});
+                                              {gap, own_gap, seen, std::min(depth, count), margin});
         }
         return answer(found);
     }
 
-    py::tuple estimated(const Array<float>& query, std::size_t probes, std::size_t depth) const {
+    py::tuple estimated(const Array<float>& query, float gap, std::size_t depth) const {
         vectors_->check(query);
-        require(probes > 0 && depth > 0, "probes and depth must be at least 1");
+        require(depth > 0, "depth must be at least 1");
         pincite::Candidates found;
         const float* values = query.data();
         {
             py::gil_scoped_release released;
-            found = pincite::estimated_rows(coded_, values, probes,
+            found = pincite::estimated_rows(coded_, values, gap,
                                             std::min(depth, coded_.rows.count));
         }
         return answer(found);
     }
 
-    py::array_t<std::uint32_t> lists(const Array<float>& query) const {
+    py::array_t<float> gaps(const Array<float>& query) const {
         vectors_->check(query);
-        return copied(pincite::lists_in_order(coded_, query.data()));
+        return copied(pincite::list_gaps(coded_, query.data()));
     }
 
    private:
@@ -332,12 +332,12 @@ void bind_dense(py::module_& module) {
              py::arg("vectors"), py::arg("codes").noconvert(), py::arg("guard"),
              py::arg("factors").noconvert(), py::arg("order").noconvert(),
              py::arg("starts").noconvert(), py::arg("centroids").noconvert(), py::arg("scale"))
-        .def("search", &Codes::search, py::arg("query"), py::arg("k"), py::arg("probes"),
-             py::arg("seen"), py::arg("depth"), py::arg("margin"), py::arg("live"),
+        .def("search", &Codes::search, py::arg("query"), py::arg("k"), py::arg("gap"),
+             py::arg("own_gap"), py::arg("seen"), py::arg("depth"), py::arg("margin"), py::arg("live"),
              py::arg("allow"), py::arg("limit"), py::arg("floor"), py::arg("unit"))
-        .def("estimated", &Codes::estimated, py::arg("query"), py::arg("probes"),
+        .def("estimated", &Codes::estimated, py::arg("query"), py::arg("gap"),
              py::arg("depth"))
-        .def("lists", &Codes::lists, py::arg("query"));
+        .def("gaps", &Codes::gaps, py::arg("query"));
     module.def("dense_train", &train, py::arg("rows").noconvert(), py::arg("lists"),
                py::arg("iterations"));
     module.def("dense_encode", &encode, py::arg("rows").noconvert(),

@@ -1,7 +1,8 @@
 """How many lists and exact scores a segment needs, found by asking it for what is known.
 
 Rows of the segment, spread over it, serve as queries. For the nearest 10, 100 and 1,000 other rows
-of each, the cheapest pair of lists and exact scores is taken that finds ``TARGET`` of them.
+of each, the cheapest pair of a gap between lists and a number of exact scores is taken that finds
+``TARGET`` of them.
 """
 
 from __future__ import annotations
@@ -20,27 +21,44 @@ TARGET: Final = 0.987
 
 _REACHES: Final = (10, 100, 1000)
 _SHARE: Final = 8  # a reach is measured in segments of at least so many times its rows
-_QUERIES: Final = 256
-_PRODUCTS: Final = 1.28e8  # rows times queries that are worth their time
+_QUERIES: Final = 512
+_PRODUCTS: Final = 2.56e8  # rows times queries that are worth their time
 _FEWER: Final = 4  # queries for the wider reaches, which have more neighbours each
 _ROOM: Final = 500  # estimates looked at beyond six times the reach
-_CHOICES: Final = 4  # numbers of lists that are tried for one reach
+_CHOICES: Final = 4  # gaps that are tried for one reach
 _RARE: Final = 0.999
 _EXACT: Final = 16.0  # the cost of an exact score, in estimates
 
 Rows = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 
 class _Samples(NamedTuple):
-    """Queries with the true nearest rows (S, R) and the rank of the list that each is in."""
+    """Queries with the true nearest rows (S, R), the gap of the list that each is in, and for each
+    query all gaps, ascending (S, L), with the rows within them."""
 
     queries: NDArray[np.float32]
     nearest: Rows
-    ranks: Rows
+    gaps: Reals
+    every: Reals
+    within: Rows
 
-    def every(self, step: int) -> _Samples:
+    def some(self, step: int) -> _Samples:
         """Some of them."""
-        return _Samples(self.queries[::step], self.nearest[::step], self.ranks[::step])
+        return _Samples(*(each[::step] for each in self))
+
+    def scanned(self, gap: float) -> float:
+        """How many rows the lists within a gap have, on average."""
+        pairs = zip(self.every, self.within, strict=True)
+        return float(np.mean([rows[np.searchsorted(g, gap, "right") - 1] for g, rows in pairs]))
+
+
+class _Bounds(NamedTuple):
+    """A gap, the rows within it, the exact scores beside it."""
+
+    gap: float
+    scanned: float
+    depth: int
 
 
 def calibrated(
@@ -50,18 +68,20 @@ def calibrated(
     rows, lists = len(vectors), len(starts) - 1
     samples = _samples(vectors, exact, codes, order, starts)
     reaches = [r for r in _REACHES if r <= samples.nearest.shape[1]]
-    pairs, excess = [], [np.zeros(1)]
+    found, excess = [], [np.zeros(1)]
     for reach in reaches:
-        asked = samples if reach == reaches[0] else samples.every(_FEWER)
-        probes, depth, over = _cheapest(vectors, codes, asked, reach, rows / lists)
-        pairs.append((probes, depth))
+        asked = samples if reach == reaches[0] else samples.some(_FEWER)
+        bounds, over = _cheapest(vectors, codes, asked, reach)
+        found.append(bounds)
         excess.append(over)
+    gap, scanned, depth = (np.maximum.accumulate(column) for column in zip(*found, strict=True))
     return Rule(
         rows=rows,
         lists=lists,
         reach=tuple(reaches),
-        probes=tuple(np.maximum.accumulate([p for p, _ in pairs]).tolist()),
-        depth=tuple(np.maximum.accumulate([d for _, d in pairs]).tolist()),
+        gap=tuple(gap.tolist()),
+        scanned=tuple(scanned.tolist()),
+        depth=tuple(depth.tolist()),
         margin=float(np.quantile(np.concatenate(excess), _RARE)),
     )
 
@@ -83,42 +103,41 @@ def _samples(
     nearest = nearest[~itself].reshape(len(own), reach)
     list_of = np.empty(rows, dtype=np.int64)
     list_of[order] = np.repeat(np.arange(lists), np.diff(starts))
-    ranks = np.empty_like(nearest)
-    rank_of = np.empty(lists, dtype=np.int64)
-    for number, query in enumerate(queries):
-        rank_of[codes.lists(query)] = np.arange(lists)
-        ranks[number] = rank_of[list_of[nearest[number]]]
-    return _Samples(queries, nearest, ranks)
+    every = np.stack([codes.gaps(query) for query in queries]).astype(np.float64)
+    gaps = np.take_along_axis(every, list_of[nearest], axis=1)
+    near = np.argsort(every, axis=1)
+    within = np.cumsum(np.diff(starts)[near], axis=1)
+    return _Samples(queries, nearest, gaps, np.take_along_axis(every, near, axis=1), within)
 
 
 def _cheapest(
-    vectors: NDArray[np.float16], codes: Any, samples: _Samples, reach: int, list_rows: float
-) -> tuple[int, int, NDArray[np.float64]]:
-    """Lists and exact scores for one reach; and by how much products exceed their estimates."""
-    best: tuple[float, int, int, NDArray[np.float64]] | None = None
-    for probes in _enough_lists(samples.ranks[:, :reach]):
-        places, over = _places(vectors, codes, samples, reach, probes)
+    vectors: NDArray[np.float16], codes: Any, samples: _Samples, reach: int
+) -> tuple[_Bounds, Reals]:
+    """The bounds for one reach; and by how much products exceed their estimates."""
+    best: tuple[float, _Bounds, Reals] | None = None
+    for gap in _enough(samples.gaps[:, :reach]):
+        places, over = _places(vectors, codes, samples, reach, gap)
         wanted = int(np.ceil(TARGET * places.size)) - 1
         depth = int(np.partition(places, wanted, axis=None).reshape(-1)[wanted]) + 1
-        cost = probes * list_rows + depth * _EXACT
+        bounds = _Bounds(gap, samples.scanned(gap), depth)
+        cost = bounds.scanned + depth * _EXACT
         if best is None or cost < best[0]:
-            best = cost, probes, depth, over
+            best = cost, bounds, over
     assert best is not None
     return best[1:]
 
 
-def _enough_lists(ranks: Rows) -> list[int]:
-    """A few numbers of lists that hold enough of the nearest rows, the least one first."""
-    room = (1 + TARGET) / 2
-    least = int(np.quantile(ranks, TARGET, method="higher")) + 1
-    ample = int(np.quantile(ranks, room, method="higher")) + 1
-    tried: list[int] = np.unique(np.linspace(least, ample, _CHOICES).astype(int)).tolist()
-    return tried
+def _enough(gaps: Reals) -> list[float]:
+    """A few gaps that hold enough of the nearest rows, the least one first."""
+    shares = np.linspace(TARGET, (1 + TARGET) / 2, _CHOICES)
+    # A little more: the search computes in float32.
+    tried: list[float] = (np.quantile(gaps, shares, method="higher") + 1e-6).tolist()
+    return sorted(set(tried))
 
 
 def _places(
-    vectors: NDArray[np.float16], codes: Any, samples: _Samples, reach: int, probes: int
-) -> tuple[Rows, NDArray[np.float64]]:
+    vectors: NDArray[np.float16], codes: Any, samples: _Samples, reach: int, gap: float
+) -> tuple[Rows, Reals]:
     """Where the nearest rows (S, reach) come among the estimates; far behind when they do not."""
     rows = len(vectors)
     depth = min(rows, 6 * reach + _ROOM)
@@ -126,7 +145,7 @@ def _places(
     places = np.empty((len(samples.queries), reach), dtype=np.int64)
     over = []
     for number, query in enumerate(samples.queries):
-        found, estimates, _ = codes.estimated(query, probes, depth)
+        found, estimates, _ = codes.estimated(query, gap, depth)
         place_of[found] = np.arange(len(found))
         near = samples.nearest[number, :reach]
         places[number] = place_of[near]

@@ -16,7 +16,7 @@ Arrays, R rows of D dimensions (P = D padded to a multiple of 32), L lists, B = 
 
 - ``code_rule`` bytes: JSON of the version, the scale and the rule.
 
-Codes are derived: a segment without them, or with those of a later version, is searched exactly.
+Codes are derived: a segment without them, or with those of another version, is searched exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CODED_ROWS: Final = 1024
 LIST_ROWS: Final = 16_384
 """From so many rows on there are lists; below, one list holds all."""
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _ROUNDS: Final = 6
 _SAMPLE: Final = 40  # rows for each list that k-means looks at
 _FLAT_SAMPLE: Final = 4096
@@ -87,7 +87,7 @@ def stored_rule(file: SegmentFile, rows: int) -> tuple[Rule, float] | None:
         return None
     try:
         stored = json.loads(bytes(file.blob("code_rule")))
-        if int(stored["version"]) > _VERSION:
+        if int(stored["version"]) != _VERSION:
             return None
         scale = float(stored["scale"])
         if not 0.0 < scale < math.inf:

@@ -1,8 +1,9 @@
 """How far a search by codes looks, from what calibration found.
 
 A search for the k best of a share s of the rows must see about as far as one for the ``k / s``
-best of all rows: that number is its *reach*. Calibration writes, for a few reaches, how many lists
-must be probed and how many rows scored exactly; between them both are interpolated in logarithms.
+best of all rows: that number is its *reach*. Calibration writes, for a few reaches, by how much a
+list's product may fall short of the nearest list's (its *gap*) and how many rows must be scored
+exactly; between them both are interpolated in logarithms.
 """
 
 from __future__ import annotations
@@ -21,12 +22,18 @@ _SCANNED_ROW: Final = 10.0  # a row scored exactly among its neighbours
 _LOOK: Final = 0.35  # a row that the filter drops
 _BLOCK: Final = 16  # rows that are estimated together
 _HALF: Final = 0.5
+_EVERY: Final = math.inf  # the gap of the farthest list
 
 
 class Effort(NamedTuple):
-    """Bounds of one search: lists with kept rows and kept rows to see at least, rows to score."""
+    """Bounds of one search.
 
-    probes: int
+    Lists within ``gap`` of the nearest are looked at, and those within ``own_gap`` of the nearest
+    that holds a kept row; at least ``seen`` kept rows; at most ``depth`` are scored exactly.
+    """
+
+    gap: float
+    own_gap: float
     seen: int
     depth: int
 
@@ -35,14 +42,16 @@ class Effort(NamedTuple):
 class Rule:
     """What calibration wrote for one segment.
 
-    ``probes[i]`` lists and ``depth[i]`` exact scores find the ``reach[i]`` nearest rows; ``margin``
-    is by how much a product exceeds its estimate, but for one in a thousand.
+    The lists within ``gap[i]`` of the nearest one, ``scanned[i]`` rows on average, and ``depth[i]``
+    exact scores find the ``reach[i]`` nearest rows; ``margin`` is by how much a product exceeds its
+    estimate, but for one in a thousand.
     """
 
     rows: int
     lists: int
     reach: tuple[int, ...]
-    probes: tuple[int, ...]
+    gap: tuple[float, ...]
+    scanned: tuple[float, ...]
     depth: tuple[int, ...]
     margin: float
 
@@ -52,18 +61,28 @@ class Rule:
             return None
         share = kept / self.rows
         reach = k / share
-        probes = min(self.lists, math.ceil(_between(self.reach, self.probes, reach)))
         depth = max(2 * k, math.ceil(_between(self.reach, self.depth, reach) * share))
-        scanned = probes * self.rows / self.lists
+        scanned = min(float(self.rows), _between(self.reach, self.scanned, reach))
+        gap = self._gap(reach)
         if share > _HALF:
             cost = scanned + depth * _ROW
-            effort = Effort(probes, 0, depth)
+            effort = Effort(gap, gap, 0, depth)
         else:
             cost = scanned * (_LOOK + min(1.0, _BLOCK * share)) + depth * _ROW
-            alone = min(self.lists, math.ceil(_between(self.reach, self.probes, k)))
-            effort = Effort(alone, max(1, math.ceil(scanned * share)), depth)
+            effort = Effort(gap, self._gap(k), depth, depth)
         exact = kept * (_SCANNED_ROW if share > _HALF else _ROW)
         return None if exact <= cost + self.lists else effort
+
+    def _gap(self, reach: float) -> float:
+        """Linear in the logarithm of the reach, also beyond the last one that was measured."""
+        if reach <= self.reach[0]:
+            return self.gap[0]
+        if len(self.reach) == 1:
+            return _EVERY
+        upper = next((i for i, r in enumerate(self.reach) if reach <= r), len(self.reach) - 1)
+        low, high = self.reach[upper - 1], self.reach[upper]
+        slope = (self.gap[upper] - self.gap[upper - 1]) / math.log(high / low)
+        return self.gap[upper - 1] + slope * math.log(reach / low)
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -72,23 +91,31 @@ class Rule:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], rows: int) -> Self:
         """Raises ``ValueError``, ``TypeError`` or ``KeyError`` for what was never written."""
-        reach, probes, depth = (
-            tuple(int(n) for n in stored[name]) for name in ("reach", "probes", "depth")
-        )
+        reach, depth = (tuple(int(n) for n in stored[name]) for name in ("reach", "depth"))
+        gap, scanned = (tuple(float(n) for n in stored[name]) for name in ("gap", "scanned"))
         rule = cls(
-            int(stored["rows"]), int(stored["lists"]), reach, probes, depth, float(stored["margin"])
+            int(stored["rows"]),
+            int(stored["lists"]),
+            reach,
+            gap,
+            scanned,
+            depth,
+            float(stored["margin"]),
         )
         rising = all(a < b for a, b in pairwise(reach))
-        if not (reach and len(reach) == len(probes) == len(depth) and rising):
+        even = len(reach) == len(gap) == len(scanned) == len(depth)
+        if not (reach and even and rising):
             raise ValueError("the table of efforts is uneven")
-        if min(*reach, *probes, *depth, rule.lists) < 1 or rule.rows != rows:
+        if min(*reach, *depth, rule.lists) < 1 or rule.rows != rows:
             raise ValueError("the table of efforts does not fit the rows")
+        if not all(math.isfinite(n) and n >= 0.0 for n in (*gap, *scanned)):
+            raise ValueError("a gap is no positive number")
         if not math.isfinite(rule.margin):
             raise ValueError("the margin is not finite")
         return rule
 
 
-def _between(reach: tuple[int, ...], values: tuple[int, ...], wanted: float) -> float:
+def _between(reach: tuple[int, ...], values: tuple[float, ...], wanted: float) -> float:
     """Interpolated in logarithms; beyond the last entry in proportion, before the first as it."""
     if wanted <= reach[0]:
         return float(values[0])
