@@ -45,7 +45,13 @@ class _Samples(NamedTuple):
 
     def some(self, step: int) -> _Samples:
         """Some of them."""
-        return _Samples(*(each[::step] for each in self))
+        return _Samples(
+            self.queries[::step],
+            self.nearest[::step],
+            self.gaps[::step],
+            self.every[::step],
+            self.within[::step],
+        )
 
     def scanned(self, gap: float) -> float:
         """How many rows the lists within a gap have, on average."""
