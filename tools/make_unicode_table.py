@@ -33,12 +33,16 @@ OPTIONAL_MARKS = [
 HEADER = '''"""Character classes and case folding of Unicode {version}.
 
 Written by tools/make_unicode_table.py; do not edit. Ranges are flat (first, last, first, last, ...)
-tuples of code points, both ends included.
+tuples of code points, both ends included. A table is read when it is first asked for: a query in
+ASCII needs none of them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
 
 __all__ = [
     "ACCENT_FOLDS",
@@ -81,6 +85,17 @@ def _characters(codes: str) -> str:
 
 UNICODE_VERSION: Final = "{version}"
 UNICODE_TABLE_VERSION: Final = {revision}
+
+_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {{}}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WRITTEN:
+        raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+    read, text = _WRITTEN[name]
+    value = globals()[name] = read(text)
+    return value
+
 '''
 
 
@@ -192,7 +207,7 @@ def block(name: str, kind: str, maker: str, text: str) -> str:
             line = ""
         line += item + " "
     body = "\n".join([*lines, line.rstrip()])
-    return f'\n{name}: Final[{kind}] = {maker}("""\n{body}\n""")\n'
+    return f'\n{name}: {kind}\n_WRITTEN["{name}"] = {maker}, """\n{body}\n"""\n'
 
 
 def render() -> str:

@@ -12,10 +12,11 @@ Names are loaded when they are first used, so that ``import pincite`` costs next
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # importing typing takes as long as starting Python
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pincite.bm25.index import (
         BM25Index,
     )
@@ -523,6 +524,8 @@ _PLACES["open"] = ("pincite.library.opening", "open_library")
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'pincite' has no attribute {name!r}")
+    from importlib import import_module
+
     module, attribute = _PLACES[name]
     value = getattr(import_module(module), attribute)
     globals()[name] = value

@@ -7,16 +7,20 @@ query's terms of ``idf * factor``; both are positive, so every match scores abov
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
 
 from pincite.errors import InvalidArgument
 
-if TYPE_CHECKING:  # a process that only searches natively does without NumPy
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a process that only searches natively does without them
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
     import numpy as np
     from numpy.typing import NDArray
+
+    Number = TypeVar("Number", float, NDArray[np.float64])
+    Factor = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
 
 __all__ = [
     "BM25_PLUS_DELTA",
@@ -28,8 +32,6 @@ __all__ = [
     "lucene_factor",
     "okapi_factor",
 ]
-
-Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 BM25_PLUS_DELTA = 1.0
 
@@ -65,31 +67,28 @@ def bm25_plus_factor(tf: Number, norm: Number, k1: float) -> Number:
     return okapi_factor(tf, norm, k1) + BM25_PLUS_DELTA
 
 
-Factor = Callable[["NDArray[np.float64]", "NDArray[np.float64]", float], "NDArray[np.float64]"]
-
 FACTORS: Mapping[str, Factor] = MappingProxyType(
     {"okapi": okapi_factor, "lucene": lucene_factor, "bm25+": bm25_plus_factor}
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Bm25Parameters:
     """``k1`` (finite, >= 0), ``b`` (in [0, 1]) and the term factor's name, checked once."""
 
-    k1: float = 1.2
-    b: float = 0.75
-    method: str = "okapi"
+    __slots__ = ("b", "k1", "method")
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.k1) and self.k1 >= 0):
-            raise InvalidArgument(f"k1 is {self.k1}; pass a finite number that is 0 or more.")
-        if not 0 <= self.b <= 1:
-            raise InvalidArgument(f"b is {self.b}; pass a number from 0 to 1.")
-        # Far beyond any use; larger values would overflow and lose matches.
-        object.__setattr__(self, "k1", min(self.k1, _LARGEST_K1))
-        if self.method not in FACTORS:
+    def __init__(self, k1: float = 1.2, b: float = 0.75, method: str = "okapi") -> None:
+        if not (math.isfinite(k1) and k1 >= 0):
+            raise InvalidArgument(f"k1 is {k1}; pass a finite number that is 0 or more.")
+        if not 0 <= b <= 1:
+            raise InvalidArgument(f"b is {b}; pass a number from 0 to 1.")
+        if method not in FACTORS:
             known = ", ".join(FACTORS)
-            raise InvalidArgument(f"There is no BM25 method {self.method!r}; pass one of {known}.")
+            raise InvalidArgument(f"There is no BM25 method {method!r}; pass one of {known}.")
+        # Far beyond any use; larger values would overflow and lose matches.
+        self.k1 = min(k1, _LARGEST_K1)
+        self.b = b
+        self.method = method
 
     @property
     def scale_and_delta(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -166,7 +166,7 @@ class BM25Index:
 
     @k1.setter
     def k1(self, value: float) -> None:
-        self._parameters = replace(self._parameters, k1=value)
+        self._parameters = Bm25Parameters(value, self.b, self.method)
 
     @property
     def b(self) -> float:
@@ -174,7 +174,7 @@ class BM25Index:
 
     @b.setter
     def b(self, value: float) -> None:
-        self._parameters = replace(self._parameters, b=value)
+        self._parameters = Bm25Parameters(self.k1, value, self.method)
 
     @property
     def method(self) -> str:
@@ -182,7 +182,7 @@ class BM25Index:
 
     @method.setter
     def method(self, value: str) -> None:
-        self._parameters = replace(self._parameters, method=value)
+        self._parameters = Bm25Parameters(self.k1, self.b, value)
 
     @property
     def language(self) -> str:

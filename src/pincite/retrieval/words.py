@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from pincite.errors import InvalidArgument
-from pincite.text.analysis import Analyzer, Token, default_analyzer
+from pincite.text.analysis import Analyzer, default_analyzer
 from pincite.text.kernels import TextRules
 from pincite.text.stemming import language_code
 from pincite.text.stopwords import stop_words
+from pincite.text.tokens import Token
 
 __all__ = ["WordAnalysis"]
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import os
-import warnings
-from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
@@ -34,6 +35,8 @@ def kernels_in_use() -> str:
 def warn_when_slow(rows: int) -> None:
     """Warn when the pure path is about to search more rows than it is comfortable with."""
     if rows > PURE_COMFORT and native() is None:
+        import warnings
+
         warnings.warn(
             f"Searching {rows:,} chunks without the native kernels is slow; install Pincite where "
             "a C++ compiler is found, and leave PINCITE_PURE unset.",
@@ -45,7 +48,7 @@ def warn_when_slow(rows: int) -> None:
 @functools.cache
 def _extension() -> ModuleType | None:
     try:
-        module = importlib.import_module("pincite._native")
+        from pincite import _native
     except ImportError:
         return None
-    return module if getattr(module, "KERNEL_VERSION", None) == KERNEL_VERSION else None
+    return _native if getattr(_native, "KERNEL_VERSION", None) == KERNEL_VERSION else None

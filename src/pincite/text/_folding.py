@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from functools import lru_cache
 
 from pincite.text import unicode_table as table
@@ -15,6 +14,8 @@ def casefold(word: str) -> str:
     """Unicode full case folding and ASCII decimal digits, composed (NFC) again."""
     if word.isascii():
         return word.lower()
+    import unicodedata
+
     return unicodedata.normalize("NFC", word.translate(_case_table()))
 
 

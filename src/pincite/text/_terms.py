@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal
-
 from pincite.errors import InvalidArgument
 from pincite.text._folding import casefold, fold_accents
-from pincite.text._items import Item
 from pincite.text.stemming import stem_function, stem_words
 
-__all__ = ["Accents", "TermMaker"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final, Literal
 
-Accents = Literal["fold", "keep"]
+    from pincite.text._items import Item
+
+    Accents = Literal["fold", "keep"]
+
+__all__ = ["Accents", "TermMaker"]
 
 # Stemmers read the accents of their language, so accents are folded after them; but English words
 # have none, and résumé must meet resume before the stemmer cuts one of them.

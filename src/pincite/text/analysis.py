@@ -6,22 +6,31 @@ without spaces; each chunk is analysed once and remembered. The language "" is n
 
 from __future__ import annotations
 
-import hashlib
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeVar
 
+from pincite.text import _patterns as patterns
 from pincite.text._folding import casefold
-from pincite.text._items import Item, is_plain, read_items
-from pincite.text._patterns import CHUNK
-from pincite.text._terms import Accents, TermMaker
+from pincite.text._items import is_plain, read_items
+from pincite.text._terms import TermMaker
 from pincite.text.normalize import align, normalize_text
 from pincite.text.stemming import language_code, stemmer_version
 from pincite.text.stopwords import stop_words_of
 from pincite.text.unicode_table import UNICODE_TABLE_VERSION, UNICODE_VERSION
 
-__all__ = ["ANALYZER_VERSION", "Analyzer", "Token", "default_analyzer"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Final, TypeVar
+
+    from pincite.text._items import Item
+    from pincite.text._terms import Accents
+    from pincite.text.tokens import Token
+
+    _T = TypeVar("_T")
+
+__all__ = ["ANALYZER_VERSION", "Analyzer", "default_analyzer"]
 
 ANALYZER_VERSION: Final = 1
 _PUNCTUATION: Final = ".,;:!?()[]{}<>\"'`*/=-"
@@ -29,16 +38,6 @@ _CACHED_LENGTH: Final = 64
 _CACHED_CHUNKS: Final = 100_000
 
 
-class Token(NamedTuple):
-    """A term and its place in the raw text; ``part`` marks a piece of an identifier."""
-
-    term: str
-    start: int
-    end: int
-    part: bool
-
-
-_T = TypeVar("_T")
 _Counts = tuple[tuple[str, ...], int]
 
 
@@ -65,7 +64,7 @@ class Analyzer:
             f"stemmer {stemmer_version()}",
             f"accents {self._maker.accents}",
         )
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+        return _sha256("\n".join(parts).encode())[:16]
 
     def tokens(self, text: str, language: str = "") -> list[Token]:
         """Tokens in order of place, an identifier before its parts; offsets are those of ``text``.
@@ -73,9 +72,11 @@ class Analyzer:
         >>> [token.term for token in Analyzer().tokens("ERR-4021 again", "en")]
         ['err-4021', 'err', '4021', 'again']
         """
+        from pincite.text.tokens import Token
+
         code = language_code(language)
         found: list[Token] = []
-        for match in CHUNK.finditer(text):
+        for match in patterns.chunks().finditer(text):
             base = match.start()
             found += [
                 Token(term, base + start, base + end, part)
@@ -140,7 +141,7 @@ class Analyzer:
         wanted = {term for group in groups for term in group}
         found = [
             (match.start() + start, match.start() + end)
-            for match in CHUNK.finditer(text)
+            for match in patterns.chunks().finditer(text)
             for term, start, end, _ in self._chunk_tokens(match.group(), code)
             if term in wanted
         ]
@@ -155,6 +156,8 @@ class Analyzer:
         return tokens
 
     def _read(self, chunk: str, code: str) -> Iterator[Token]:
+        from pincite.text.tokens import Token
+
         word = chunk.strip(_PUNCTUATION)
         if is_plain(word):
             start = chunk.index(word)
@@ -175,6 +178,15 @@ class Analyzer:
             counts = terms, sum(not item.part for item in items)
         _remember(known, chunk, counts)
         return counts
+
+
+def _sha256(data: bytes) -> str:
+    """As ``hashlib`` has it, without OpenSSL, which takes longer to load than a search."""
+    try:
+        lean = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+    except ImportError:
+        import hashlib as lean
+    return str(lean.sha256(data).hexdigest())
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pincite.text import unicode_table
 from pincite.text._ranges import pairs
-from pincite.text.analysis import Analyzer, Token
+from pincite.text.analysis import Analyzer
 from pincite.text.normalize import normalize_text
 from pincite.text.stemming import STEMMED_LANGUAGES, language_code
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from pincite.text.tokens import Token
 
 __all__ = ["Inverted", "TextKernel", "TextRules"]
 

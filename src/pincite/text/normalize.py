@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from functools import lru_cache
-from typing import Final, NamedTuple
 
 from pincite.text import unicode_table as table
 from pincite.text._ranges import character_class
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Final
 
 __all__ = ["Aligned", "align", "normalize_text"]
 
@@ -25,16 +27,23 @@ def normalize_text(text: str) -> str:
     """
     if text.isascii():
         return text
+    import unicodedata
+
     return unicodedata.normalize("NFKC", text.translate(_DROP))
 
 
-class Aligned(NamedTuple):
+class Aligned:
     """Normalised text; ``starts[i]`` and ``ends[i]`` are the raw offsets of what character ``i``
     comes from, both None when normalising changed nothing."""
 
-    text: str
-    starts: list[int] | None = None
-    ends: list[int] | None = None
+    __slots__ = ("ends", "starts", "text")
+
+    def __init__(
+        self, text: str, starts: list[int] | None = None, ends: list[int] | None = None
+    ) -> None:
+        self.text = text
+        self.starts = starts
+        self.ends = ends
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The raw span of the normalised span ``[start, end)``, which must not be empty."""
@@ -62,5 +71,7 @@ def align(text: str) -> Aligned:
 def _units() -> re.Pattern[str]:
     """One character with all that normalisation may merge into it: NFKC of a text is the NFKC of
     its units, put together."""
+    import re
+
     joining = character_class(table.JOINING) + _DROPPED
     return re.compile(f"(?s:.)[{joining}]*")

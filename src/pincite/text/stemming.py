@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from _thread import allocate_lock
 from functools import cache
-from typing import Final
 
 import Stemmer
 
 from pincite.errors import InvalidArgument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Final
 
 __all__ = ["STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words", "stemmer_version"]
 
@@ -55,7 +58,7 @@ def stem_function(code: str) -> Callable[[str], str] | None:
     if code not in STEMMED_LANGUAGES:
         return None
     stemmer = Stemmer.Stemmer(_SNOWBALL[code], 0)
-    lock = threading.Lock()
+    lock = allocate_lock()
 
     def stem(word: str) -> str:
         with lock:  # a Stemmer keeps state while it works

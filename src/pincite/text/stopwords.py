@@ -6,11 +6,14 @@ without are never among them. The lists are our own; they also tell languages ap
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
 
 from pincite.text._folding import casefold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
 
 __all__ = ["STOPWORDS", "stop_words", "stop_words_of", "stopped_languages"]
 

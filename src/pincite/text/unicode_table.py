@@ -1,12 +1,16 @@
 """Character classes and case folding of Unicode 14.0.0.
 
 Written by tools/make_unicode_table.py; do not edit. Ranges are flat (first, last, first, last, ...)
-tuples of code points, both ends included.
+tuples of code points, both ends included. A table is read when it is first asked for: a query in
+ASCII needs none of them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
 
 __all__ = [
     "ACCENT_FOLDS",
@@ -50,7 +54,19 @@ def _characters(codes: str) -> str:
 UNICODE_VERSION: Final = "14.0.0"
 UNICODE_TABLE_VERSION: Final = 1
 
-LETTERS: Final[tuple[int, ...]] = _ranges("""
+_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WRITTEN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    read, text = _WRITTEN[name]
+    value = globals()[name] = read(text)
+    return value
+
+
+LETTERS: tuple[int, ...]
+_WRITTEN["LETTERS"] = _ranges, """
 41-5a 61-7a aa b5 ba c0-d6 d8-f6 f8-2c1 2c6-2d1 2e0-2e4 2ec 2ee 370-374 376-377 37a-37d 37f 386
 388-38a 38c 38e-3a1 3a3-3f5 3f7-481 48a-52f 531-556 559 560-588 5d0-5ea 5ef-5f2 620-63f 641-64a
 66e-66f 671-6d3 6d5 6e5-6e6 6ee-6ef 6fa-6fc 6ff 710 712-72f 74d-7a5 7b1 7ca-7ea 7f4-7f5 7fa
@@ -110,9 +126,10 @@ fb46-fbb1 fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a 
 1ee34-1ee37 1ee39 1ee3b 1ee42 1ee47 1ee49 1ee4b 1ee4d-1ee4f 1ee51-1ee52 1ee54 1ee57 1ee59 1ee5b
 1ee5d 1ee5f 1ee61-1ee62 1ee64 1ee67-1ee6a 1ee6c-1ee72 1ee74-1ee77 1ee79-1ee7c 1ee7e 1ee80-1ee89
 1ee8b-1ee9b 1eea1-1eea3 1eea5-1eea9 1eeab-1eebb
-""")
+"""
 
-DIGITS: Final[tuple[int, ...]] = _ranges("""
+DIGITS: tuple[int, ...]
+_WRITTEN["DIGITS"] = _ranges, """
 30-39 b2-b3 b9 bc-be 660-669 6f0-6f9 7c0-7c9 966-96f 9e6-9ef 9f4-9f9 a66-a6f ae6-aef b66-b6f
 b72-b77 be6-bf2 c66-c6f c78-c7e ce6-cef d58-d5e d66-d78 de6-def e50-e59 ed0-ed9 f20-f33
 1040-1049 1090-1099 1369-137c 17e0-17e9 17f0-17f9 1810-1819 1946-194f 19d0-19da 1a80-1a89
@@ -127,9 +144,10 @@ a620-a629 a830-a835 a8d0-a8d9 a900-a909 a9d0-a9d9 a9f0-a9f9 aa50-aa59 abf0-abf9 
 11c50-11c6c 11d50-11d59 11da0-11da9 11fc0-11fd4 16a60-16a69 16ac0-16ac9 16b50-16b59 16b5b-16b61
 16e80-16e96 1d2e0-1d2f3 1d360-1d378 1d7ce-1d7ff 1e140-1e149 1e2f0-1e2f9 1e8c7-1e8cf 1e950-1e959
 1ec71-1ecab 1ecad-1ecaf 1ecb1-1ecb4 1ed01-1ed2d 1ed2f-1ed3d 1f100-1f10c 1fbf0-1fbf9
-""")
+"""
 
-MARKS: Final[tuple[int, ...]] = _ranges("""
+MARKS: tuple[int, ...]
+_WRITTEN["MARKS"] = _ranges, """
 300-36f 483-489 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e4 6e7-6e8
 6ea-6ed 711 730-74a 7a6-7b0 7eb-7f3 7fd 816-819 81b-823 825-827 829-82d 859-85b 898-89f 8ca-8e1
 8e3-903 93a-93c 93e-94f 951-957 962-963 981-983 9bc 9be-9c4 9c7-9c8 9cb-9cd 9d7 9e2-9e3 9fe
@@ -157,10 +175,11 @@ aab7-aab8 aabe-aabf aac1 aaeb-aaef aaf5-aaf6 abe3-abea abec-abed fb1e fe00-fe0f 
 1d165-1d169 1d16d-1d172 1d17b-1d182 1d185-1d18b 1d1aa-1d1ad 1d242-1d244 1da00-1da36 1da3b-1da6c
 1da75 1da84 1da9b-1da9f 1daa1-1daaf 1e000-1e006 1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a
 1e130-1e136 1e2ae 1e2ec-1e2ef 1e8d0-1e8d6 1e944-1e94a e0100-e01ef
-""")
+"""
 
 # Han, Kana, Hangul, Thai, Lao, Khmer and Burmese: written without spaces.
-BIGRAMS: Final[tuple[int, ...]] = _ranges("""
+BIGRAMS: tuple[int, ...]
+_WRITTEN["BIGRAMS"] = _ranges, """
 e01-e3a e40-e4e e81-e82 e84 e86-e8a e8c-ea3 ea5 ea7-ebd ec0-ec4 ec6 ec8-ecd edc-edf 1000-103f
 1050-108f 109a-109d 1100-11ff 1780-17d3 17d7 17dc-17dd 3005-3007 302a-302f 3041-3096 3099-309a
 309d-309f 30a1-30fa 30fc-30ff 3131-318e 31f0-31ff 3400-4dbf 4e00-9fff a960-a97c a9e0-a9ef
@@ -168,16 +187,18 @@ a9fa-a9fe aa60-aa76 aa7a-aa7f ac00-d7a3 d7b0-d7c6 d7cb-d7fb f900-fa6d fa70-fad9 
 ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc 1aff0-1aff3 1aff5-1affb 1affd-1affe 1b000-1b001
 1b11f-1b122 1b150-1b152 1b164-1b167 20000-2a6df 2a700-2b738 2b740-2b81d 2b820-2cea1 2ceb0-2ebe0
 2f800-2fa1d 30000-3134a
-""")
+"""
 
 # Those of them that belong to the character before: Thai vowels above, tones.
-BIGRAM_MARKS: Final[tuple[int, ...]] = _ranges("""
+BIGRAM_MARKS: tuple[int, ...]
+_WRITTEN["BIGRAM_MARKS"] = _ranges, """
 e31 e34-e3a e47-e4e eb1 eb4-ebc ec8-ecd 102b-103e 1056-1059 105e-1060 1062-1064 1067-106d
 1071-1074 1082-108d 108f 109a-109d 17b4-17d3 17dd 302a-302f 3099-309a a9e5 aa7b-aa7d
-""")
+"""
 
 # Characters that normalisation may merge or reorder with what stands before them.
-JOINING: Final[tuple[int, ...]] = _ranges("""
+JOINING: tuple[int, ...]
+_WRITTEN["JOINING"] = _ranges, """
 300-34e 350-36f 483-487 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-65f 670 6d6-6dc 6df-6e4
 6e7-6e8 6ea-6ed 711 730-74a 7eb-7f3 7fd 816-819 81b-823 825-827 829-82d 859-85b 898-89f 8ca-8e1
 8e3-8ff 93c 94d 951-954 9bc 9be 9cd 9d7 9fe a3c a4d abc acd b3c b3e b4d b56-b57 bbe bcd bd7 c3c
@@ -197,10 +218,11 @@ ffda-ffdc 101fd 102e0 10376-1037a 10a0d 10a0f 10a38-10a3a 10a3f 10ae5-10ae6 10d2
 16af0-16af4 16b30-16b36 16ff0-16ff1 1bc9e 1d165-1d169 1d16d-1d172 1d17b-1d182 1d185-1d18b
 1d1aa-1d1ad 1d242-1d244 1e000-1e006 1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a 1e130-1e136
 1e2ae 1e2ec-1e2ef 1e8d0-1e8d6 1e944-1e94a
-""")
+"""
 
 # Not characters yet: they separate words, also under a Python that knows them.
-UNASSIGNED: Final[tuple[int, ...]] = _ranges("""
+UNASSIGNED: tuple[int, ...]
+_WRITTEN["UNASSIGNED"] = _ranges, """
 378-379 380-383 38b 38d 3a2 530 557-558 58b-58c 590 5c8-5cf 5eb-5ee 5f5-5ff 70e 74b-74c 7b2-7bf
 7fb-7fc 82e-82f 83f 85c-85d 85f 86b-86f 88f 892-897 984 98d-98e 991-992 9a9 9b1 9b3-9b5 9ba-9bb
 9c5-9c6 9c9-9ca 9cf-9d6 9d8-9db 9de 9e4-9e5 9ff-a00 a04 a0b-a0e a11-a12 a29 a31 a34 a37 a3a-a3b
@@ -267,18 +289,20 @@ ffbf-ffc1 ffc8-ffc9 ffd0-ffd1 ffd8-ffd9 ffdd-ffdf ffe7 ffef-fff8 fffe-ffff 1000c
 1fac6-1facf 1fada-1fadf 1fae8-1faef 1faf7-1faff 1fb93 1fbcb-1fbef 1fbfa-1ffff 2a6e0-2a6ff
 2b739-2b73f 2b81e-2b81f 2cea2-2ceaf 2ebe1-2f7ff 2fa1e-2ffff 3134b-e0000 e0002-e001f e0080-e00ff
 e01f0-effff ffffe-fffff 10fffe-10ffff
-""")
+"""
 
 # The zero of each run of ten decimal digits.
-DIGIT_ZEROS: Final[tuple[int, ...]] = _numbers("""
+DIGIT_ZEROS: tuple[int, ...]
+_WRITTEN["DIGIT_ZEROS"] = _numbers, """
 30 660 6f0 7c0 966 9e6 a66 ae6 b66 be6 c66 ce6 d66 de6 e50 ed0 f20 1040 1090 17e0 1810 1946
 19d0 1a80 1a90 1b50 1bb0 1c40 1c50 a620 a8d0 a900 a9d0 a9f0 aa50 abf0 ff10 104a0 10d30 11066
 110f0 11136 111d0 112f0 11450 114d0 11650 116c0 11730 118e0 11950 11c50 11d50 11da0 16a60 16ac0
 16b50 1d7ce 1d7d8 1d7e2 1d7ec 1d7f6 1e140 1e2f0 1e950 1fbf0
-""")
+"""
 
 # Flat (first, last, step, delta) rows: every step-th code folds to itself + delta.
-CASE_RANGES: Final[tuple[int, ...]] = _numbers("""
+CASE_RANGES: tuple[int, ...]
+_WRITTEN["CASE_RANGES"] = _numbers, """
 41 5a 1 20 b5 b5 1 307 c0 d6 1 20 d8 de 1 20 100 12e 2 1 132 136 2 1 139 147 2 1 14a 176 2 1
 178 178 1 -79 179 17d 2 1 17f 17f 1 -10c 181 181 1 d2 182 184 2 1 186 186 1 ce 187 187 1 1 189
 18a 1 cd 18b 18b 1 1 18e 18e 1 4f 18f 18f 1 ca 190 190 1 cb 191 191 1 1 193 193 1 cd 194 194 1
@@ -309,9 +333,10 @@ a7ab 1 -a54f a7ac a7ac 1 -a54b a7ad a7ad 1 -a541 a7ae a7ae 1 -a544 a7b0 a7b0 1 -
 a7c6 1 -8a38 a7c7 a7c9 2 1 a7d0 a7d0 1 1 a7d6 a7d8 2 1 a7f5 a7f5 1 1 ab70 abbf 1 -97d0 ff21
 ff3a 1 20 10400 10427 1 28 104b0 104d3 1 28 10570 1057a 1 27 1057c 1058a 1 27 1058c 10592 1 27
 10594 10595 1 27 10c80 10cb2 1 40 118a0 118bf 1 20 16e40 16e5f 1 20 1e900 1e921 1 22
-""")
+"""
 
-CASE_FOLDS: Final[dict[int, str]] = _folds("""
+CASE_FOLDS: dict[int, str]
+_WRITTEN["CASE_FOLDS"] = _folds, """
 df:73,73 130:69,307 149:2bc,6e 1f0:6a,30c 390:3b9,308,301 3b0:3c5,308,301 587:565,582
 1e96:68,331 1e97:74,308 1e98:77,30a 1e99:79,30a 1e9a:61,2be 1e9e:73,73 1f50:3c5,313
 1f52:3c5,313,300 1f54:3c5,313,301 1f56:3c5,313,342 1f80:1f00,3b9 1f81:1f01,3b9 1f82:1f02,3b9
@@ -329,10 +354,11 @@ df:73,73 130:69,307 149:2bc,6e 1f0:6a,30c 390:3b9,308,301 3b0:3c5,308,301 587:56
 1ff3:3c9,3b9 1ff4:3ce,3b9 1ff6:3c9,342 1ff7:3c9,342,3b9 1ffc:3c9,3b9 fb00:66,66 fb01:66,69
 fb02:66,6c fb03:66,66,69 fb04:66,66,6c fb05:73,74 fb06:73,74 fb13:574,576 fb14:574,565
 fb15:574,56b fb16:57e,576 fb17:574,56d
-""")
+"""
 
 # Latin and Greek letters without marks, and a few that have no decomposition.
-ACCENT_FOLDS: Final[dict[int, str]] = _folds("""
+ACCENT_FOLDS: dict[int, str]
+_WRITTEN["ACCENT_FOLDS"] = _folds, """
 e0:61 e1:61 e2:61 e3:61 e4:61 e5:61 e6:61,65 e7:63 e8:65 e9:65 ea:65 eb:65 ec:69 ed:69 ee:69
 ef:69 f0:64 f1:6e f2:6f f3:6f f4:6f f5:6f f6:6f f8:6f f9:75 fa:75 fb:75 fc:75 fd:79 fe:74,68
 ff:79 101:61 103:61 105:61 107:63 109:63 10b:63 10d:63 10f:64 111:64 113:65 115:65 117:65
@@ -363,9 +389,10 @@ ff:79 101:61 103:61 105:61 107:63 109:63 10b:63 10d:63 10f:64 111:64 113:65 115:
 1f78:3bf 1f79:3bf 1f7a:3c5 1f7b:3c5 1f7c:3c9 1f7d:3c9 1fb0:3b1 1fb1:3b1 1fc1:a8 1fcd:1fbf
 1fce:1fbf 1fcf:1fbf 1fd0:3b9 1fd1:3b9 1fdd:1ffe 1fde:1ffe 1fdf:1ffe 1fe0:3c5 1fe1:3c5 1fe5:3c1
 1fed:a8 1fee:a8 1fef:60 1ffd:b4
-""")
+"""
 
 # Marks that writers leave out: they are dropped from terms.
-OPTIONAL_MARKS: Final[tuple[int, ...]] = _ranges("""
+OPTIONAL_MARKS: tuple[int, ...]
+_WRITTEN["OPTIONAL_MARKS"] = _ranges, """
 34f 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 640 64b-652 670 fe00-fe0f e0100-e01ef
-""")
+"""

@@ -7,8 +7,9 @@ import unicodedata
 import pytest
 
 from pincite.errors import InvalidArgument
-from pincite.text.analysis import Analyzer, Token, default_analyzer
+from pincite.text.analysis import Analyzer, default_analyzer
 from pincite.text.stopwords import STOPWORDS
+from pincite.text.tokens import Token
 
 ANALYZER = Analyzer()
 
