@@ -86,14 +86,14 @@ def _characters(codes: str) -> str:
 UNICODE_VERSION: Final = "{version}"
 UNICODE_TABLE_VERSION: Final = {revision}
 
-_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {{}}
+_WRITTEN: dict[str, str] = {{}}
+_READ: dict[str, Callable[[str], Any]] = {{}}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WRITTEN:
         raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
-    read, text = _WRITTEN[name]
-    value = globals()[name] = read(text)
+    value = globals()[name] = _READ[name](_WRITTEN[name])
     return value
 
 '''
@@ -207,7 +207,8 @@ def block(name: str, kind: str, maker: str, text: str) -> str:
             line = ""
         line += item + " "
     body = "\n".join([*lines, line.rstrip()])
-    return f'\n{name}: {kind}\n_WRITTEN["{name}"] = {maker}, """\n{body}\n"""\n'
+    written = f'_WRITTEN["{name}"] = """\n{body}\n"""'
+    return f'\n{name}: {kind}\n_READ["{name}"] = {maker}\n{written}\n'
 
 
 def render() -> str:

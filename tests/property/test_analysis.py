@@ -33,7 +33,9 @@ def test_alignment_is_normalisation_with_places(text: str) -> None:
     assert aligned.text == normalize_text(text)
     if aligned.starts is not None and aligned.ends is not None:
         assert len(aligned.starts) == len(aligned.ends) == len(aligned.text)
-        assert all(0 <= a < b <= len(text) for a, b in zip(aligned.starts, aligned.ends, strict=True))
+        assert all(
+            0 <= a < b <= len(text) for a, b in zip(aligned.starts, aligned.ends, strict=True)
+        )
 
 
 @given(TEXTS, LANGUAGES)

@@ -14,13 +14,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pincite.bm25.indexed import Arrays, RecordOf, Segment, index_corrupt
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreLocked, StoreNotFound
-from pincite.segments.file import JSON, SegmentFile, segment_pieces, write_segment
+from pincite.segments.file import SegmentFile, segment_pieces, write_segment
 from pincite.segments.tombstones import pack_live, unpack_live
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Commit:
 
     segments: Sequence[Segment]
     live: Sequence[Mask | None]
-    settings: Mapping[str, JSON] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     token: str = ""
 
 
@@ -131,7 +131,7 @@ class _Entry:
     languages: frozenset[str]
 
 
-def _entry(document: Mapping[str, JSON]) -> _Entry:
+def _entry(document: Mapping[str, Any]) -> _Entry:
     name = document["file"]
     if not (isinstance(name, str) and _SEGMENT_FILE.fullmatch(name)):
         raise ValueError(f"{name!r} is no segment's name")

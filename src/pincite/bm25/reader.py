@@ -7,12 +7,9 @@ an index of an older format, and for one with deleted rows.
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
-from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
@@ -20,10 +17,22 @@ from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 from pincite.text.analysis import default_analyzer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any, Final, Protocol
+
     from pincite.bm25.index import BM25Index
 
-__all__ = ["Reader", "Searchable"]
+    class Searchable(Protocol):
+        """What can be asked for the best ids."""
+
+        def search(self, query: str, k: int) -> tuple[list[str], array[float]]: ...
+
+
+__all__ = ["Reader"]
 
 _MANIFEST: Final = "manifest.bm25"
 _ARRAYS: Final = (
@@ -31,12 +40,6 @@ _ARRAYS: Final = (
     "large_at", "large_tfs", "code_tfs", "code_lengths", "lengths", "long_terms", "window_starts",
     "window_codes",
 )  # fmt: skip
-
-
-class Searchable(Protocol):
-    """What can be asked for the best ids."""
-
-    def search(self, query: str, k: int) -> tuple[list[str], array[float]]: ...
 
 
 class _Segment:
@@ -80,7 +83,7 @@ class Reader:
 
         Raises what ``BM25Index.open`` does.
         """
-        module, folder = native(), Path(path).absolute()
+        module, folder = native(), os.path.abspath(path)
         if module is not None and sys.byteorder == "little":
             try:
                 return cls._open(module, folder)
@@ -89,12 +92,14 @@ class Reader:
         return _index(folder)
 
     @classmethod
-    def _open(cls, module: ModuleType, folder: Path) -> Reader:
-        manifest = SegmentFile.open((folder / _MANIFEST).read_bytes(), name=_MANIFEST)
+    def _open(cls, module: ModuleType, folder: str) -> Reader:
+        with open(os.path.join(folder, _MANIFEST), "rb") as published:
+            manifest = SegmentFile.open(published.read(), name=_MANIFEST)
         settings, entries = dict(manifest.meta["settings"]), manifest.meta["segments"]
         if settings["analysis"] != default_analyzer().fingerprint:
             raise _Beyond
-        files = [SegmentFile.open(folder / each["file"], name=each["file"]) for each in entries]
+        names = [each["file"] for each in entries]
+        files = [SegmentFile.open(os.path.join(folder, name), name=name) for name in names]
         for file, entry in zip(files, entries, strict=True):
             old = "term_runs" not in file.names
             if entry["dead"] or old or file.checksum != entry["checksum"]:
@@ -149,7 +154,7 @@ class _Beyond(Exception):
     """The index needs more than native code."""
 
 
-def _index(folder: Path) -> BM25Index:
+def _index(folder: str) -> BM25Index:
     from pincite.bm25.index import BM25Index
 
     return BM25Index.open(folder)

@@ -15,14 +15,14 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from pincite.dense.indexed import Segment, index_corrupt
 from pincite.dense.kernels import Mask
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreLocked, StoreNotFound
-from pincite.segments.file import JSON, SegmentFile, write_segment
+from pincite.segments.file import SegmentFile, write_segment
 from pincite.segments.tombstones import pack_live, unpack_live
 
 __all__ = ["MANIFEST", "Commit", "read_commit", "write_commit"]
@@ -42,7 +42,7 @@ class Commit:
 
     segments: Sequence[Segment]
     live: Sequence[Mask | None]
-    settings: Mapping[str, JSON]
+    settings: Mapping[str, Any]
     token: str = ""
 
 
@@ -125,7 +125,7 @@ class _Entry:
     dead: int
 
 
-def _entry(document: Mapping[str, JSON]) -> _Entry:
+def _entry(document: Mapping[str, Any]) -> _Entry:
     name = document["file"]
     if not (isinstance(name, str) and _SEGMENT_FILE.fullmatch(name)):
         raise ValueError(f"{name!r} is no segment's name")

@@ -12,27 +12,26 @@ same at any size. Every damage raises ``StoreCorrupt`` with the name of the segm
 
 from __future__ import annotations
 
-import json
-import math
 import mmap
 import struct
 import sys
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
 
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreNotFound
+from pincite.segments.plain_json import read_json
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a search that is a process of its own does without them
+    from collections.abc import Mapping
+    from os import PathLike
+    from typing import Any, Final
+
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["JSON", "SegmentFile", "segment_pieces", "write_segment"]
+    from pincite.segments.plain_json import JSON
 
-JSON = Any
-"""None, bool, int, float, str, lists and string-keyed mappings of them."""
+__all__ = ["SegmentFile", "segment_pieces", "write_segment"]
 
 _MAGIC: Final = b"\x89PNCSEG\n"
 _CONTAINER: Final = 1
@@ -111,6 +110,8 @@ def _directory(
     meta: Mapping[str, JSON],
     packed: Mapping[str, tuple[str, list[int], memoryview]],
 ) -> bytes:
+    import json
+
     entries = [[name, code, shape] for name, (code, shape, _) in packed.items()]
     document = {"kind": kind, "version": version, "meta": dict(meta), "arrays": entries}
     try:
@@ -129,15 +130,21 @@ def _place(start: int, sizes: list[int]) -> tuple[list[int], int]:
     return offsets, end
 
 
-@dataclass(slots=True)
 class _Entry:
-    code: str
-    shape: tuple[int, ...]
-    offset: int
-    nbytes: int
-    first_crc: int
-    checked: bytearray
-    whole: bool = False
+    """An array's place; ``checked`` has a flag for each of its blocks, ``whole`` is for all."""
+
+    __slots__ = ("checked", "code", "first_crc", "nbytes", "offset", "shape", "whole")
+
+    def __init__(
+        self, code: str, shape: tuple[int, ...], offset: int, nbytes: int, first_crc: int
+    ) -> None:
+        self.code = code
+        self.shape = shape
+        self.offset = offset
+        self.nbytes = nbytes
+        self.first_crc = first_crc
+        self.checked = bytearray(-(-nbytes // _BLOCK))
+        self.whole = False
 
 
 class SegmentFile:
@@ -157,16 +164,16 @@ class SegmentFile:
         self._data = data
         directory, self._crcs = self._head()
         try:
-            self._entries = self._read_directory(json.loads(directory, parse_constant=_refuse))
+            self._entries = self._read_directory(read_json(directory.decode()))
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             raise self._corrupt(f"its directory cannot be read ({error})") from error
 
     @classmethod
-    def open(cls, source: bytes | memoryview | Path, *, name: str) -> SegmentFile:
+    def open(cls, source: bytes | memoryview | str | PathLike[str], *, name: str) -> SegmentFile:
         """Open bytes, or map a file; ``StoreNotFound`` when the file is gone."""
-        if isinstance(source, Path):
-            return cls(_map(source, name), name)
-        return cls(memoryview(source).toreadonly().cast("B"), name)
+        if isinstance(source, bytes | bytearray | memoryview):
+            return cls(memoryview(source).toreadonly().cast("B"), name)
+        return cls(_map(source, name), name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -331,9 +338,9 @@ class SegmentFile:
         )
 
 
-def _map(path: Path, name: str) -> memoryview:
+def _map(path: str | PathLike[str], name: str) -> memoryview:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as error:
         raise StoreNotFound(f"Segment {name} is gone: {path}; open the store again.") from error
@@ -352,13 +359,17 @@ def _crc_before(data: memoryview) -> int:
 def _entry(code: str, shape: tuple[int, ...], end: int, size: int, first_crc: int) -> _Entry:
     if code not in _ITEM_BYTES or len(shape) > _MAX_DIMENSIONS:
         raise ValueError(f"type {code!r} with {len(shape)} dimensions")
-    nbytes = math.prod(shape) * _ITEM_BYTES[code]
-    if math.prod(n or 1 for n in shape) > 1 << 59:  # NumPy limits empty arrays too
+    items = extent = 1
+    for n in shape:
+        items *= n
+        extent *= n or 1
+    if extent > 1 << 59:  # NumPy limits empty arrays too
         raise ValueError("an array too large")
+    nbytes = items * _ITEM_BYTES[code]
     offset = -(-end // _ALIGN) * _ALIGN
     if offset + nbytes > size:
         raise ValueError("an array beyond the end")
-    return _Entry(code, shape, offset, nbytes, first_crc, bytearray(-(-nbytes // _BLOCK)))
+    return _Entry(code, shape, offset, nbytes, first_crc)
 
 
 def _text(value: JSON) -> str:
@@ -371,7 +382,3 @@ def _natural(value: JSON) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise TypeError(f"{value!r} is not a count")
     return value
-
-
-def _refuse(constant: str) -> JSON:
-    raise ValueError(f"{constant} is not JSON")

@@ -163,10 +163,11 @@ def _plain(word: str, base: int, *, part: bool) -> Iterator[Item]:
     yield Item(word, base, base + len(word), part=part, kind="word")
     if not word.isascii() or is_plain(word):
         return
-    bounds = [0, *(at for at in range(1, len(word)) if _begins_hump(word, at)), len(word)]
-    if len(bounds) > 2:
-        for start, end in zip(bounds, bounds[1:], strict=False):
-            yield Item(word[start:end], base + start, base + end, part=True, kind="word")
+    ends = [at for at in range(1, len(word)) if _begins_hump(word, at)]
+    start = 0
+    for end in [*ends, len(word)] if ends else ():
+        yield Item(word[start:end], base + start, base + end, part=True, kind="word")
+        start = end
 
 
 def _begins_hump(word: str, at: int) -> bool:

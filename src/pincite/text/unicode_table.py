@@ -54,19 +54,20 @@ def _characters(codes: str) -> str:
 UNICODE_VERSION: Final = "14.0.0"
 UNICODE_TABLE_VERSION: Final = 1
 
-_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {}
+_WRITTEN: dict[str, str] = {}
+_READ: dict[str, Callable[[str], Any]] = {}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WRITTEN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    read, text = _WRITTEN[name]
-    value = globals()[name] = read(text)
+    value = globals()[name] = _READ[name](_WRITTEN[name])
     return value
 
 
 LETTERS: tuple[int, ...]
-_WRITTEN["LETTERS"] = _ranges, """
+_READ["LETTERS"] = _ranges
+_WRITTEN["LETTERS"] = """
 41-5a 61-7a aa b5 ba c0-d6 d8-f6 f8-2c1 2c6-2d1 2e0-2e4 2ec 2ee 370-374 376-377 37a-37d 37f 386
 388-38a 38c 38e-3a1 3a3-3f5 3f7-481 48a-52f 531-556 559 560-588 5d0-5ea 5ef-5f2 620-63f 641-64a
 66e-66f 671-6d3 6d5 6e5-6e6 6ee-6ef 6fa-6fc 6ff 710 712-72f 74d-7a5 7b1 7ca-7ea 7f4-7f5 7fa
@@ -129,7 +130,8 @@ fb46-fbb1 fbd3-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfb fe70-fe74 fe76-fefc ff21-ff3a 
 """
 
 DIGITS: tuple[int, ...]
-_WRITTEN["DIGITS"] = _ranges, """
+_READ["DIGITS"] = _ranges
+_WRITTEN["DIGITS"] = """
 30-39 b2-b3 b9 bc-be 660-669 6f0-6f9 7c0-7c9 966-96f 9e6-9ef 9f4-9f9 a66-a6f ae6-aef b66-b6f
 b72-b77 be6-bf2 c66-c6f c78-c7e ce6-cef d58-d5e d66-d78 de6-def e50-e59 ed0-ed9 f20-f33
 1040-1049 1090-1099 1369-137c 17e0-17e9 17f0-17f9 1810-1819 1946-194f 19d0-19da 1a80-1a89
@@ -147,7 +149,8 @@ a620-a629 a830-a835 a8d0-a8d9 a900-a909 a9d0-a9d9 a9f0-a9f9 aa50-aa59 abf0-abf9 
 """
 
 MARKS: tuple[int, ...]
-_WRITTEN["MARKS"] = _ranges, """
+_READ["MARKS"] = _ranges
+_WRITTEN["MARKS"] = """
 300-36f 483-489 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e4 6e7-6e8
 6ea-6ed 711 730-74a 7a6-7b0 7eb-7f3 7fd 816-819 81b-823 825-827 829-82d 859-85b 898-89f 8ca-8e1
 8e3-903 93a-93c 93e-94f 951-957 962-963 981-983 9bc 9be-9c4 9c7-9c8 9cb-9cd 9d7 9e2-9e3 9fe
@@ -179,7 +182,8 @@ aab7-aab8 aabe-aabf aac1 aaeb-aaef aaf5-aaf6 abe3-abea abec-abed fb1e fe00-fe0f 
 
 # Han, Kana, Hangul, Thai, Lao, Khmer and Burmese: written without spaces.
 BIGRAMS: tuple[int, ...]
-_WRITTEN["BIGRAMS"] = _ranges, """
+_READ["BIGRAMS"] = _ranges
+_WRITTEN["BIGRAMS"] = """
 e01-e3a e40-e4e e81-e82 e84 e86-e8a e8c-ea3 ea5 ea7-ebd ec0-ec4 ec6 ec8-ecd edc-edf 1000-103f
 1050-108f 109a-109d 1100-11ff 1780-17d3 17d7 17dc-17dd 3005-3007 302a-302f 3041-3096 3099-309a
 309d-309f 30a1-30fa 30fc-30ff 3131-318e 31f0-31ff 3400-4dbf 4e00-9fff a960-a97c a9e0-a9ef
@@ -191,14 +195,16 @@ ffc2-ffc7 ffca-ffcf ffd2-ffd7 ffda-ffdc 1aff0-1aff3 1aff5-1affb 1affd-1affe 1b00
 
 # Those of them that belong to the character before: Thai vowels above, tones.
 BIGRAM_MARKS: tuple[int, ...]
-_WRITTEN["BIGRAM_MARKS"] = _ranges, """
+_READ["BIGRAM_MARKS"] = _ranges
+_WRITTEN["BIGRAM_MARKS"] = """
 e31 e34-e3a e47-e4e eb1 eb4-ebc ec8-ecd 102b-103e 1056-1059 105e-1060 1062-1064 1067-106d
 1071-1074 1082-108d 108f 109a-109d 17b4-17d3 17dd 302a-302f 3099-309a a9e5 aa7b-aa7d
 """
 
 # Characters that normalisation may merge or reorder with what stands before them.
 JOINING: tuple[int, ...]
-_WRITTEN["JOINING"] = _ranges, """
+_READ["JOINING"] = _ranges
+_WRITTEN["JOINING"] = """
 300-34e 350-36f 483-487 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-65f 670 6d6-6dc 6df-6e4
 6e7-6e8 6ea-6ed 711 730-74a 7eb-7f3 7fd 816-819 81b-823 825-827 829-82d 859-85b 898-89f 8ca-8e1
 8e3-8ff 93c 94d 951-954 9bc 9be 9cd 9d7 9fe a3c a4d abc acd b3c b3e b4d b56-b57 bbe bcd bd7 c3c
@@ -222,7 +228,8 @@ ffda-ffdc 101fd 102e0 10376-1037a 10a0d 10a0f 10a38-10a3a 10a3f 10ae5-10ae6 10d2
 
 # Not characters yet: they separate words, also under a Python that knows them.
 UNASSIGNED: tuple[int, ...]
-_WRITTEN["UNASSIGNED"] = _ranges, """
+_READ["UNASSIGNED"] = _ranges
+_WRITTEN["UNASSIGNED"] = """
 378-379 380-383 38b 38d 3a2 530 557-558 58b-58c 590 5c8-5cf 5eb-5ee 5f5-5ff 70e 74b-74c 7b2-7bf
 7fb-7fc 82e-82f 83f 85c-85d 85f 86b-86f 88f 892-897 984 98d-98e 991-992 9a9 9b1 9b3-9b5 9ba-9bb
 9c5-9c6 9c9-9ca 9cf-9d6 9d8-9db 9de 9e4-9e5 9ff-a00 a04 a0b-a0e a11-a12 a29 a31 a34 a37 a3a-a3b
@@ -293,7 +300,8 @@ e01f0-effff ffffe-fffff 10fffe-10ffff
 
 # The zero of each run of ten decimal digits.
 DIGIT_ZEROS: tuple[int, ...]
-_WRITTEN["DIGIT_ZEROS"] = _numbers, """
+_READ["DIGIT_ZEROS"] = _numbers
+_WRITTEN["DIGIT_ZEROS"] = """
 30 660 6f0 7c0 966 9e6 a66 ae6 b66 be6 c66 ce6 d66 de6 e50 ed0 f20 1040 1090 17e0 1810 1946
 19d0 1a80 1a90 1b50 1bb0 1c40 1c50 a620 a8d0 a900 a9d0 a9f0 aa50 abf0 ff10 104a0 10d30 11066
 110f0 11136 111d0 112f0 11450 114d0 11650 116c0 11730 118e0 11950 11c50 11d50 11da0 16a60 16ac0
@@ -302,7 +310,8 @@ _WRITTEN["DIGIT_ZEROS"] = _numbers, """
 
 # Flat (first, last, step, delta) rows: every step-th code folds to itself + delta.
 CASE_RANGES: tuple[int, ...]
-_WRITTEN["CASE_RANGES"] = _numbers, """
+_READ["CASE_RANGES"] = _numbers
+_WRITTEN["CASE_RANGES"] = """
 41 5a 1 20 b5 b5 1 307 c0 d6 1 20 d8 de 1 20 100 12e 2 1 132 136 2 1 139 147 2 1 14a 176 2 1
 178 178 1 -79 179 17d 2 1 17f 17f 1 -10c 181 181 1 d2 182 184 2 1 186 186 1 ce 187 187 1 1 189
 18a 1 cd 18b 18b 1 1 18e 18e 1 4f 18f 18f 1 ca 190 190 1 cb 191 191 1 1 193 193 1 cd 194 194 1
@@ -336,7 +345,8 @@ ff3a 1 20 10400 10427 1 28 104b0 104d3 1 28 10570 1057a 1 27 1057c 1058a 1 27 10
 """
 
 CASE_FOLDS: dict[int, str]
-_WRITTEN["CASE_FOLDS"] = _folds, """
+_READ["CASE_FOLDS"] = _folds
+_WRITTEN["CASE_FOLDS"] = """
 df:73,73 130:69,307 149:2bc,6e 1f0:6a,30c 390:3b9,308,301 3b0:3c5,308,301 587:565,582
 1e96:68,331 1e97:74,308 1e98:77,30a 1e99:79,30a 1e9a:61,2be 1e9e:73,73 1f50:3c5,313
 1f52:3c5,313,300 1f54:3c5,313,301 1f56:3c5,313,342 1f80:1f00,3b9 1f81:1f01,3b9 1f82:1f02,3b9
@@ -358,7 +368,8 @@ fb15:574,56b fb16:57e,576 fb17:574,56d
 
 # Latin and Greek letters without marks, and a few that have no decomposition.
 ACCENT_FOLDS: dict[int, str]
-_WRITTEN["ACCENT_FOLDS"] = _folds, """
+_READ["ACCENT_FOLDS"] = _folds
+_WRITTEN["ACCENT_FOLDS"] = """
 e0:61 e1:61 e2:61 e3:61 e4:61 e5:61 e6:61,65 e7:63 e8:65 e9:65 ea:65 eb:65 ec:69 ed:69 ee:69
 ef:69 f0:64 f1:6e f2:6f f3:6f f4:6f f5:6f f6:6f f8:6f f9:75 fa:75 fb:75 fc:75 fd:79 fe:74,68
 ff:79 101:61 103:61 105:61 107:63 109:63 10b:63 10d:63 10f:64 111:64 113:65 115:65 117:65
@@ -393,6 +404,7 @@ ff:79 101:61 103:61 105:61 107:63 109:63 10b:63 10d:63 10f:64 111:64 113:65 115:
 
 # Marks that writers leave out: they are dropped from terms.
 OPTIONAL_MARKS: tuple[int, ...]
-_WRITTEN["OPTIONAL_MARKS"] = _ranges, """
+_READ["OPTIONAL_MARKS"] = _ranges
+_WRITTEN["OPTIONAL_MARKS"] = """
 34f 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 640 64b-652 670 fe00-fe0f e0100-e01ef
 """
