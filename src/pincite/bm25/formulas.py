@@ -6,9 +6,6 @@ query's terms of ``idf * factor``; both are positive, so every match scores abov
 
 from __future__ import annotations
 
-import math
-from types import MappingProxyType
-
 from pincite.errors import InvalidArgument
 
 TYPE_CHECKING = False
@@ -44,7 +41,9 @@ def idf(rows: int, matching: int) -> float:
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), section 3.2, with the
     1 inside the logarithm that Lucene's BM25Similarity adds, so that it is never negative.
     """
-    return math.log1p((rows - matching + 0.5) / (matching + 0.5))
+    from math import log1p
+
+    return log1p((rows - matching + 0.5) / (matching + 0.5))
 
 
 def length_norm(length: Number, average: float, k1: float, b: float) -> Number:
@@ -67,9 +66,11 @@ def bm25_plus_factor(tf: Number, norm: Number, k1: float) -> Number:
     return okapi_factor(tf, norm, k1) + BM25_PLUS_DELTA
 
 
-FACTORS: Mapping[str, Factor] = MappingProxyType(
-    {"okapi": okapi_factor, "lucene": lucene_factor, "bm25+": bm25_plus_factor}
-)
+FACTORS: Mapping[str, Factor] = {
+    "okapi": okapi_factor,
+    "lucene": lucene_factor,
+    "bm25+": bm25_plus_factor,
+}
 
 
 class Bm25Parameters:
@@ -78,7 +79,7 @@ class Bm25Parameters:
     __slots__ = ("b", "k1", "method")
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, method: str = "okapi") -> None:
-        if not (math.isfinite(k1) and k1 >= 0):
+        if not 0 <= k1 < float("inf"):
             raise InvalidArgument(f"k1 is {k1}; pass a finite number that is 0 or more.")
         if not 0 <= b <= 1:
             raise InvalidArgument(f"b is {b}; pass a number from 0 to 1.")

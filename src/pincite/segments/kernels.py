@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 
 TYPE_CHECKING = False
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
 KERNEL_VERSION = 4
+
+_FOUND: list[ModuleType | None] = []
 
 PURE_COMFORT = 100_000
 """Rows up to which the pure path answers without a warning."""
@@ -45,8 +46,13 @@ def warn_when_slow(rows: int) -> None:
         )
 
 
-@functools.cache
 def _extension() -> ModuleType | None:
+    if not _FOUND:
+        _FOUND.append(_imported())
+    return _FOUND[0]
+
+
+def _imported() -> ModuleType | None:
     try:
         from pincite import _native
     except ImportError:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from pincite.text import unicode_table as table
-from pincite.text._ranges import pairs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+_CASES: Final[dict[int, int | str]] = {}
+_ACCENTS: Final[dict[int, str | None]] = {}
 
 __all__ = ["casefold", "fold_accents"]
 
@@ -48,8 +52,9 @@ def _is_latin_or_greek(character: str) -> bool:
     return "a" <= character <= "z" or "\u0250" > character > "\u00be" or "Ͱ" <= character <= "Ͽ"
 
 
-@lru_cache(maxsize=1)
 def _case_table() -> dict[int, int | str]:
+    if _CASES:
+        return _CASES
     rows = table.CASE_RANGES
     folds: dict[int, int | str] = {}
     for i in range(0, len(rows), 4):
@@ -58,12 +63,17 @@ def _case_table() -> dict[int, int | str]:
     folds.update(table.CASE_FOLDS)
     for zero in table.DIGIT_ZEROS:
         folds.update((zero + value, 0x30 + value) for value in range(10))
-    return folds
+    _CASES.update(folds)
+    return _CASES
 
 
-@lru_cache(maxsize=1)
 def _accent_table() -> dict[int, str | None]:
+    if _ACCENTS:
+        return _ACCENTS
+    from pincite.text._ranges import pairs
+
     folds: dict[int, str | None] = dict(table.ACCENT_FOLDS)
     for first, last in pairs(table.OPTIONAL_MARKS):
         folds.update(dict.fromkeys(range(first, last + 1)))
-    return folds
+    _ACCENTS.update(folds)
+    return _ACCENTS

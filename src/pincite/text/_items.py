@@ -5,8 +5,6 @@ ASCII is read without regular expressions: their module takes longer to import t
 
 from __future__ import annotations
 
-from pincite.text import _patterns as patterns
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,10 +12,11 @@ if TYPE_CHECKING:
 
     Kind = Literal["word", "name", "bigram"]
 
-__all__ = ["Item", "is_plain", "read_items"]
+__all__ = ["CONNECTORS", "Item", "is_plain", "read_items"]
 
 _INSIDE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
-_CONNECTORS: Final = frozenset(patterns.CONNECTORS)
+CONNECTORS: Final = "-.@&·\u2010"
+_CONNECTOR: Final = frozenset(CONNECTORS)
 _TAILS: Final = (
     "++", "#", "'s", "'S", "'t", "'T", "'d", "'D", "'m", "'M", "'ll", "'LL", "'re", "'RE", "'ve",
     "'VE",
@@ -45,6 +44,8 @@ def read_items(chunk: str) -> Iterator[Item]:
     if chunk.isascii():
         yield from _ascii_items(chunk)
         return
+    from pincite.text import _patterns as patterns
+
     chunk = patterns.unknown().sub(" ", chunk)
     for match in patterns.items().finditer(chunk):
         if match["run"] is not None:
@@ -73,7 +74,7 @@ def _core_end(chunk: str, at: int) -> int:
     while at < size:
         character = chunk[at]
         if character not in _INSIDE:
-            joins = character in _CONNECTORS and at > begin
+            joins = character in CONNECTORS and at > begin
             if not (joins and chunk[at + 1 : at + 2] in _INSIDE):
                 break
         at += 1
@@ -99,7 +100,9 @@ def is_plain(chunk: str) -> bool:
 def _bigrams(run: str, base: int) -> Iterator[Item]:
     """Pairs of neighbouring characters as a reader sees them: a Thai vowel sign or tone mark is
     part of its consonant's."""
-    places = [match.start() for match in patterns.characters().finditer(run)]
+    from pincite.text._patterns import characters
+
+    places = [match.start() for match in characters().finditer(run)]
     places.append(len(run))
     for i in range(max(len(places) - 2, 1)):
         start, end = places[i], places[min(i + 2, len(places) - 1)]
@@ -124,6 +127,8 @@ def _trim(piece: str, base: int) -> tuple[str, int]:
     """Without the combining marks at its start; empty when no letter or digit is left."""
     if piece.isascii():
         return (piece, base) if piece.strip("_") else ("", base)
+    from pincite.text import _patterns as patterns
+
     bare = patterns.leading_marks().sub("", piece, count=1)
     if patterns.blank().fullmatch(bare):
         return "", base
@@ -131,7 +136,7 @@ def _trim(piece: str, base: int) -> tuple[str, int]:
 
 
 def _is_compound(core: str) -> bool:
-    return not core.isalnum() and ("_" in core or not _CONNECTORS.isdisjoint(core))
+    return not core.isalnum() and ("_" in core or not _CONNECTOR.isdisjoint(core))
 
 
 def _parts(core: str, base: int, *, part: bool) -> Iterator[Item]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from functools import lru_cache
 
-from pincite.text import _patterns as patterns
 from pincite.text._folding import casefold
 from pincite.text._items import is_plain, read_items
 from pincite.text._terms import TermMaker
@@ -72,11 +70,12 @@ class Analyzer:
         >>> [token.term for token in Analyzer().tokens("ERR-4021 again", "en")]
         ['err-4021', 'err', '4021', 'again']
         """
+        from pincite.text._patterns import chunks
         from pincite.text.tokens import Token
 
         code = language_code(language)
         found: list[Token] = []
-        for match in patterns.chunks().finditer(text):
+        for match in chunks().finditer(text):
             base = match.start()
             found += [
                 Token(term, base + start, base + end, part)
@@ -137,11 +136,13 @@ class Analyzer:
         self, text: str, groups: Iterable[Sequence[str]], language: str = ""
     ) -> list[tuple[int, int]]:
         """Raw spans of ``text`` whose terms are in a group, in order, overlaps joined."""
+        from pincite.text._patterns import chunks
+
         code = language_code(language)
         wanted = {term for group in groups for term in group}
         found = [
             (match.start() + start, match.start() + end)
-            for match in patterns.chunks().finditer(text)
+            for match in chunks().finditer(text)
             for term, start, end, _ in self._chunk_tokens(match.group(), code)
             if term in wanted
         ]
@@ -218,7 +219,9 @@ def _remember(known: dict[str, _T], chunk: str, value: _T) -> None:
     known[chunk] = value
 
 
-@lru_cache(maxsize=1)
+_SHARED = Analyzer()
+
+
 def default_analyzer() -> Analyzer:
     """The analyser of every store, one for the process so that its caches are shared."""
-    return Analyzer()
+    return _SHARED

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from pincite.text import unicode_table as table
-from pincite.text._ranges import character_class
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from typing import Final
 
-__all__ = ["Aligned", "align", "normalize_text"]
+__all__ = ["DROPPED", "Aligned", "align", "normalize_text"]
 
 # Soft hyphen; zero-width space, non-joiner, joiner; word joiner; zero-width no-break space.
-_DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_DROP: Final = dict.fromkeys(map(ord, _DROPPED))
+DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_DROP: Final = dict.fromkeys(map(ord, DROPPED))
 
 
 def normalize_text(text: str) -> str:
@@ -57,21 +51,13 @@ def align(text: str) -> Aligned:
     normal = normalize_text(text)
     if normal == text:
         return Aligned(text)
+    from pincite.text._patterns import units
+
     starts: list[int] = []
     ends: list[int] = []
-    for match in _units().finditer(text):
+    for match in units().finditer(text):
         unit = match.group()
         count = 1 if len(unit) == 1 and unit.isascii() else len(normalize_text(unit))
         starts += [match.start()] * count
-        ends += [match.start() + len(unit.rstrip(_DROPPED))] * count
+        ends += [match.start() + len(unit.rstrip(DROPPED))] * count
     return Aligned(normal, starts, ends)
-
-
-@lru_cache(maxsize=1)
-def _units() -> re.Pattern[str]:
-    """One character with all that normalisation may merge into it: NFKC of a text is the NFKC of
-    its units, put together."""
-    import re
-
-    joining = character_class(table.JOINING) + _DROPPED
-    return re.compile(f"(?s:.)[{joining}]*")

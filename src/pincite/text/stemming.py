@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from functools import cache
 
 import Stemmer
 
@@ -52,11 +51,20 @@ def language_code(language: str) -> str:
     return _SAME.get(primary, primary)
 
 
-@cache
+_FUNCTIONS: Final[dict[str, Callable[[str], str]]] = {}
+
+
 def stem_function(code: str) -> Callable[[str], str] | None:
     """Word in, stem out, from any thread; None when the language has no stemmer."""
     if code not in STEMMED_LANGUAGES:
         return None
+    found = _FUNCTIONS.get(code)
+    if found is None:
+        found = _FUNCTIONS[code] = _stem_function(code)
+    return found
+
+
+def _stem_function(code: str) -> Callable[[str], str]:
     stemmer = Stemmer.Stemmer(_SNOWBALL[code], 0)
     lock = allocate_lock()
 

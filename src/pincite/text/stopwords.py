@@ -6,8 +6,6 @@ without are never among them. The lists are our own; they also tell languages ap
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from pincite.text._folding import casefold
 
 TYPE_CHECKING = False
@@ -257,6 +255,9 @@ _LISTS: Final = {
     """,
 }
 
+_REMEMBERED: Final = 64
+_UNIONS: Final[dict[tuple[str, ...], frozenset[str]]] = {}
+
 STOPWORDS: Final[frozenset[str]] = frozenset(_LISTS["en"].split())
 
 
@@ -265,17 +266,18 @@ def stopped_languages() -> tuple[str, ...]:
     return tuple(_LISTS)
 
 
-@lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
     """The casefolded stop words of a code, "" as English; empty when there is no list."""
-    return frozenset(casefold(_LISTS.get(language or "en", "")).split())
+    return stop_words_of((language,))
 
 
 def stop_words_of(languages: Iterable[str]) -> frozenset[str]:
     """Words that are stop words in one of the languages."""
-    return _union(tuple(languages))
-
-
-@lru_cache(maxsize=64)
-def _union(languages: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*map(stop_words, languages))
+    codes = tuple(languages)
+    found = _UNIONS.get(codes)
+    if found is None:
+        if len(_UNIONS) >= _REMEMBERED:
+            _UNIONS.clear()
+        lists = " ".join(_LISTS.get(code or "en", "") for code in codes)
+        found = _UNIONS[codes] = frozenset(casefold(lists).split())
+    return found
