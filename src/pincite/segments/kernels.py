@@ -54,7 +54,8 @@ def _extension() -> ModuleType | None:
 
 def _imported() -> ModuleType | None:
     try:
-        from pincite import _native
+        # What ``importlib.import_module`` does, without importing ``importlib``.
+        module: ModuleType = __import__("pincite._native", fromlist=["KERNEL_VERSION"])
     except ImportError:
         return None
-    return _native if getattr(_native, "KERNEL_VERSION", None) == KERNEL_VERSION else None
+    return module if getattr(module, "KERNEL_VERSION", None) == KERNEL_VERSION else None
