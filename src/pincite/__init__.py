@@ -15,8 +15,6 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing takes as long as starting Python
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pincite.bm25.index import (
         BM25Index,
     )
@@ -519,6 +517,9 @@ _MODULES = {
 }
 _PLACES = {name: (module, name) for module, names in _MODULES.items() for name in names}
 _PLACES["open"] = ("pincite.library.opening", "open_library")
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def __getattr__(name: str) -> Any:
