@@ -4,14 +4,24 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+STORE_TESTS := tests/contract/test_chroma.py tests/contract/test_milvus.py \
+	tests/contract/test_qdrant.py tests/unit/stores/chroma tests/unit/stores/milvus \
+	tests/unit/stores/qdrant tests/unit/stores/points tests/unit/stores/test_named.py \
+	tests/unit/stores/test_transfer.py tests/integrations
 
-.PHONY: demo test lint docs bench soak clean
+.PHONY: demo test test-stores lint docs bench soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/pincite demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# What needs the clients of other stores and other frameworks, 1.5 GB that `make test` does without.
+# Nothing may be skipped here.
+test-stores: $(VENV)/.stores
+	PINCITE_REQUIRE_STORES=1 $(BIN)/python -m pytest --numprocesses auto --dist loadscope \
+		$(STORE_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -24,9 +34,7 @@ docs: $(VENV)/.dev
 
 # The long forms. Folders of data are named by the caller: DATASETS holds judged collections,
 # DOCUMENTS a manifest.tsv with its files, CORPUS what benchmarks/corpus.py harvests.
-soak: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable ".[dev,chroma,milvus,qdrant,parquet,suites]"
+soak: $(VENV)/.stores
 	HYPOTHESIS_PROFILE=soak PINCITE_CRASH_KILLS=200 PINCITE_SOAK_SECONDS=60 PINCITE_SOAK_READERS=8 \
 		PINCITE_SOAK_JSON=benchmarks/results/soak.json \
 		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores \
@@ -48,6 +56,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml setup.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	touch $@
+
+# The package is there: pip adds what these extras need and builds nothing again.
+$(VENV)/.stores: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		"pincite[chroma,milvus,qdrant,parquet,suites]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py native/*

@@ -2,6 +2,8 @@
 
 HYPOTHESIS_PROFILE is dev (the default), ci or soak. PINCITE_TEST_POSTGRES is the URI of a server
 whose role may create schemas and roles; without it one is started in a folder of its own.
+With PINCITE_REQUIRE_STORES a client or framework that is not installed, and a test that is
+skipped for whatever reason, is a failure.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
-# Stores whose client an extra brings: the long form (make soak) installs and runs them.
+# Stores whose client an extra brings: `make test-stores` installs and runs them.
 _CLIENTS = {"qdrant": "qdrant_client", "chroma": "chromadb", "milvus": "pymilvus"}
+_REQUIRED = bool(os.environ.get("PINCITE_REQUIRE_STORES"))
 _ABSENT = [store for store, client in _CLIENTS.items() if find_spec(client) is None]
 collect_ignore_glob = [
     pattern
@@ -47,6 +50,12 @@ collect_ignore_glob = [
 if "qdrant" in _ABSENT:  # what the three have in common is tested over Qdrant's local mode
     collect_ignore_glob.append("unit/stores/points/test_store.py")
 
+if _REQUIRED and _ABSENT:
+    raise pytest.UsageError(
+        f"PINCITE_REQUIRE_STORES is set and the clients of {', '.join(_ABSENT)} are not installed;"
+        " install the extras, or run `make test-stores`."
+    )
+
 _PREFIX = f"pincite_test_{os.getpid()}_"
 _SCHEMAS = count()
 
@@ -54,6 +63,22 @@ _SCHEMAS = count()
 def pytest_report_header() -> str:
     """Which stores this run leaves out."""
     return f"stores left out, as their extras are not installed: {', '.join(_ABSENT) or 'none'}"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that must test every store when it skipped something."""
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if _REQUIRED and reporter is not None else []
+    if skipped and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name what was skipped and must not be."""
+    for report in terminalreporter.stats.get("skipped", []) if _REQUIRED else []:
+        terminalreporter.write_line(
+            f"SKIPPED, which PINCITE_REQUIRE_STORES forbids: {report.nodeid}"
+        )
 
 
 @contextmanager

@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pincite.embedding.blocking import BlockingEmbedder
+from pincite.embedding.embedder import Embedder
+from pincite.embedding.vectors import check_vectors
 from pincite.errors import InvalidArgument, MissingExtra
-from pincite.model.chunks import ChunkResult
-from pincite.model.documents import EmbeddedDocument
-from pincite.model.filters import DeclaredFilter
+from pincite.integrations.collection import (
+    Mode,
+    OneCollection,
+    check_mode,
+    is_passage,
+    passage,
+    place_of,
+)
 from pincite.model.hits import Chunk
 from pincite.retrieval.base import MetadataFilter, as_filter
-from pincite.stores.uri import open_sync_store, uri_subject
+from pincite.text.normalize import normalize_text
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -38,19 +46,17 @@ except ImportError as error:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pincite.embedding.embedder import Embedder
     from pincite.library.core import Library
-    from pincite.stores.ports import SyncReader, SyncStore
+    from pincite.stores.ports import SyncStore
 
 __all__ = [
     "LangChainClient",
+    "LangChainEmbedder",
     "PinciteEmbeddings",
     "PinciteRetriever",
     "PinciteVectorStore",
     "to_document",
 ]
-
-Mode = Literal["hybrid", "keyword", "vector"]
 
 
 def to_document(chunk: Chunk) -> Document:
@@ -60,20 +66,11 @@ def to_document(chunk: Chunk) -> Document:
     metadata also says where it stands: document, source, title, pages, headings, start_char,
     end_char.
     """
-    if not chunk.title and not chunk.source:
+    if is_passage(chunk):
         return Document(
             id=chunk.document, page_content=chunk.content, metadata=dict(chunk.metadata)
         )
-    place = {
-        "document": chunk.document,
-        "source": chunk.source,
-        "title": chunk.title,
-        "pages": list(chunk.pages),
-        "headings": chunk.context_header.split(" > ") if chunk.context_header else [],
-        "start_char": chunk.start_char,
-        "end_char": chunk.end_char,
-    }
-    metadata = {**place, **chunk.metadata}
+    metadata = {**place_of(chunk), **chunk.metadata}
     return Document(id=chunk.id, page_content=chunk.content, metadata=metadata)
 
 
@@ -95,15 +92,16 @@ class PinciteVectorStore(VectorStore):
         mode: Mode = "hybrid",
         endpoint: str = "",
     ) -> None:
-        """``endpoint`` names the model of ``embedding``; without one its class does."""
-        if mode not in ("hybrid", "keyword", "vector"):
-            raise InvalidArgument(f"mode is {mode!r}; choose hybrid, keyword or vector.")
+        """``endpoint`` names the model of ``embedding``, where its class and its own ``model`` do
+        not: vectors of another name than the collection's are refused."""
+        check_mode(mode)
         self.store = store
         self.collection = collection
         self.subject = subject
         self.mode = mode
+        self._opened = OneCollection(store, collection, subject)
         self._embedding = embedding
-        self._endpoint = endpoint or f"langchain--{type(embedding).__name__}"
+        self._endpoint = endpoint or _name_of(embedding)
 
     @classmethod
     def open(
@@ -116,10 +114,14 @@ class PinciteVectorStore(VectorStore):
         create: bool = True,
     ) -> Self:
         """Open a collection by the URI of its store."""
-        store = open_sync_store(uri, create=create)
-        store.setup()
-        subject = uri_subject(uri)
-        return cls(store, collection=collection, subject=subject, embedding=embedding, mode=mode)
+        opened = OneCollection.open(uri, collection, create=create)
+        return cls(
+            opened.store,
+            collection=collection,
+            subject=opened.subject,
+            embedding=embedding,
+            mode=mode,
+        )
 
     @property
     def embeddings(self) -> Embeddings:
@@ -166,7 +168,7 @@ class PinciteVectorStore(VectorStore):
             raise InvalidArgument("Give one id and one metadata for each text, or none at all.")
         vectors = np.array(self._embedding.embed_documents(contents), dtype=np.float32)
         rows = zip(named, contents, about, vectors, strict=True)
-        self.store.commit(self.subject, self.collection, [self._made(*row) for row in rows])
+        self._opened.write([passage(*row, endpoint=self._endpoint) for row in rows])
         return named
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
@@ -174,17 +176,12 @@ class PinciteVectorStore(VectorStore):
         _refuse(kwargs)
         if ids is None:
             raise InvalidArgument("delete needs the ids of what is to go.")
-        self.store.delete(self.subject, self.collection, ids)
+        self._opened.remove(ids)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The texts under these ids, in their order; unknown ones are left out."""
-        if not ids:
-            return []
-        where = DeclaredFilter("document", "in", tuple(ids))
-        chunks = self._reader().fetch(self.collection, where=where, limit=2**31)
-        found = {document.id: document for document in map(to_document, chunks)}
-        return [found[name] for name in dict.fromkeys(ids) if name in found]
+        return [to_document(chunk) for chunk in self._opened.by_id(list(dict.fromkeys(ids)))]
 
     def similarity_search(
         self,
@@ -204,15 +201,10 @@ class PinciteVectorStore(VectorStore):
         filter: MetadataFilter | None = None,
     ) -> list[tuple[Document, float]]:
         """The ``k`` best texts with their scores, higher is better."""
-        port, where = self._reader(), as_filter(filter)
-        if self.mode == "keyword":
-            hits = port.bm25(self.collection, query=query, limit=k, where=where)
-            return [(to_document(hit.chunk), hit.score) for hit in hits]
-        vector = self._embedding.embed_query(query)
-        if self.mode == "vector":
-            hits = port.near_vector(self.collection, vector=vector, limit=k, where=where)
-        else:
-            hits = port.hybrid(self.collection, query=query, vector=vector, limit=k, where=where)
+        vector = None if self.mode == "keyword" else self._embedding.embed_query(query)
+        hits = self._opened.search(
+            self.mode, query=query, vector=vector, limit=k, where=as_filter(filter)
+        )
         return [(to_document(hit.chunk), hit.score) for hit in hits]
 
     def similarity_search_by_vector(
@@ -225,24 +217,15 @@ class PinciteVectorStore(VectorStore):
         """The ``k`` texts nearest to a vector."""
         _refuse(kwargs)
         where = as_filter(filter)
-        hits = self._reader().near_vector(self.collection, vector=embedding, limit=k, where=where)
+        hits = self._opened.search("vector", vector=embedding, limit=k, where=where)
         return [to_document(hit.chunk) for hit in hits]
 
-    def _reader(self) -> SyncReader:
-        return self.store.reader(self.subject, [self.collection])
 
-    def _made(
-        self, name: str, text: str, metadata: dict[str, Any], vector: NDArray[np.float32]
-    ) -> EmbeddedDocument:
-        chunk = ChunkResult(content=text, chunk_index=0, end_char=len(text))
-        return EmbeddedDocument(
-            document=name,
-            title="",
-            chunks=[chunk],
-            vectors=vector[None, :],
-            endpoint=self._endpoint,
-            metadata=metadata,
-        )
+def _name_of(embeddings: Embeddings) -> str:
+    """The class, and the model where it has one by the names that LangChain's classes use."""
+    named = (getattr(embeddings, name, None) for name in ("model", "model_name", "model_id"))
+    model = next((name for name in named if isinstance(name, str) and name), None)
+    return "--".join(filter(None, ("langchain", type(embeddings).__name__, model)))
 
 
 def _refuse(kwargs: dict[str, Any]) -> None:
@@ -282,14 +265,15 @@ class PinciteEmbeddings(Embeddings):
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._blocking = BlockingEmbedder(embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text."""
-        return [[float(x) for x in row] for row in self._embedder.encode_texts(texts)]
+        return [[float(x) for x in row] for row in self._blocking.texts(texts)]
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a query."""
-        return [float(x) for x in self._embedder.encode_query(text)]
+        return [float(x) for x in self._blocking.query(text)]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector for each text."""
@@ -301,10 +285,11 @@ class PinciteEmbeddings(Embeddings):
 
 
 class LangChainClient:
-    """LangChain's embeddings as an ``EmbedClient``: ``Embedder(LangChainClient(e), "name")``."""
+    """LangChain's embeddings as an ``EmbedClient``, for passages; ``LangChainEmbedder`` is the
+    whole embedder."""
 
     def __init__(self, embeddings: Embeddings) -> None:
-        self._embeddings = embeddings
+        self.embeddings = embeddings
 
     def supports_sync(self, endpoint: str) -> bool:  # noqa: ARG002 - as below
         """Every endpoint does."""
@@ -312,8 +297,34 @@ class LangChainClient:
 
     async def embed(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
         """One vector for each text, shape (texts, dimension); the endpoint is only a name."""
-        return np.array(await self._embeddings.aembed_documents(list(texts)), dtype=np.float32)
+        return np.array(await self.embeddings.aembed_documents(list(texts)), dtype=np.float32)
 
     def encode(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
         """``embed`` in the caller's thread."""
-        return np.array(self._embeddings.embed_documents(list(texts)), dtype=np.float32)
+        return np.array(self.embeddings.embed_documents(list(texts)), dtype=np.float32)
+
+
+class LangChainEmbedder(Embedder):
+    """LangChain's embeddings as an ``Embedder``: passages by ``embed_documents``, queries by
+    ``embed_query``, which some models embed in another way.
+
+    ``name`` is the endpoint's; without one it is made of the class and its model.
+    """
+
+    def __init__(self, embeddings: Embeddings, name: str = "") -> None:
+        super().__init__(LangChainClient(embeddings), name or _name_of(embeddings))
+
+    async def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The query's vector, shape (dimension,)."""
+        found = await self._embeddings.aembed_query(normalize_text(text))
+        return check_vectors([found], 1).reshape(-1)
+
+    def encode_query(self, text: str) -> NDArray[np.float32]:
+        """``embed_query`` without an event loop."""
+        found = self._embeddings.embed_query(normalize_text(text))
+        return check_vectors([found], 1).reshape(-1)
+
+    @property
+    def _embeddings(self) -> Embeddings:
+        client: LangChainClient = self.client  # type: ignore[assignment]  # made in __init__
+        return client.embeddings
