@@ -61,7 +61,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml setup.py
 # The package is there: pip adds what these extras need and builds nothing again.
 $(VENV)/.stores: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		"pincite[chroma,milvus,qdrant,parquet,suites]"
+		"pincite[chroma,milvus,qdrant-edge,parquet,suites]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py native/*

@@ -1,4 +1,4 @@
-"""How hard the property tests look, and the PostgreSQL that tests share.
+"""How hard the property tests look, and the servers that tests share.
 
 HYPOTHESIS_PROFILE is dev (the default), ci or soak. PINCITE_TEST_POSTGRES is the URI of a server
 whose role may create schemas and roles; without it one is started in a folder of its own.
@@ -11,12 +11,18 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import count
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -146,6 +152,53 @@ def postgres_schemas() -> Iterator[str]:
 def postgres_store_uri(postgres_uri: str, postgres_schema: str) -> str:
     """The URI of a store that is not there yet."""
     return f"{postgres_uri}{'&' if '?' in postgres_uri else '?'}schema={postgres_schema}"
+
+
+@contextmanager
+def chroma_run(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server of Chroma over a folder: its address and its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [Path(sys.executable).with_name("chroma"), "run", "--path", folder]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "log").open("ab") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat", server)
+            yield f"http://127.0.0.1:{port}", server
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert server.poll() is None, "chroma run ended"
+        try:
+            with urlopen(url, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("chroma run does not answer")
+
+
+@pytest.fixture(scope="session")
+def new_chroma_server() -> Callable[[Path], Any]:
+    """A context manager that starts a server over a folder."""
+    return chroma_run
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The server that PINCITE_TEST_CHROMA names, or one that the tests share."""
+    given = os.environ.get("PINCITE_TEST_CHROMA")
+    if given:
+        yield given
+        return
+    with chroma_run(tmp_path_factory.mktemp("chroma-server")) as (url, _):
+        yield url
 
 
 def _drop_schemas(uri: str) -> None:

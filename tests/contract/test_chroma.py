@@ -3,16 +3,9 @@
 PINCITE_TEST_CHROMA names a server to use instead.
 """
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
-import time
 from itertools import count
-from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
@@ -22,39 +15,6 @@ from pincite.testing import SinkContract, VectorStoreContract
 from pincite.testing.stateful import state_machine_test
 
 _NUMBERS = count()
-
-
-@pytest.fixture(scope="session")
-def chroma_server(tmp_path_factory):
-    given = os.environ.get("PINCITE_TEST_CHROMA")
-    if given:
-        yield given
-        return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folder = tmp_path_factory.mktemp("chroma-server")
-    command = Path(sys.executable).with_name("chroma")
-    arguments = ["run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([command, *arguments], stdout=log, stderr=log, cwd=folder)
-        try:
-            _wait(f"http://127.0.0.1:{port}/api/v2/heartbeat", server)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait(20)
-
-
-def _wait(url, server):
-    for _ in range(300):
-        assert server.poll() is None, "chroma run ended"
-        try:
-            with urlopen(url, timeout=1):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("chroma run does not answer")
 
 
 @pytest.fixture

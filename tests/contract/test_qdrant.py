@@ -1,6 +1,9 @@
-"""Qdrant keeps the contract: the local mode, and the server that PINCITE_TEST_QDRANT names."""
+"""Qdrant keeps the contract: the local mode, its engine in this process, and the server that
+PINCITE_TEST_QDRANT names."""
 
 import os
+import shutil
+import tempfile
 
 import pytest
 
@@ -34,3 +37,30 @@ class TestQdrantSink(SinkContract):
 
 
 TestQdrantMachine = state_machine_test(_new, examples=4, steps=15)
+
+
+class _Engine(Threaded):
+    """Qdrant's engine over a new folder."""
+
+    def __init__(self):
+        self._folder = tempfile.mkdtemp()
+        super().__init__(open_qdrant(f"edge:{self._folder}", create=True))
+
+    async def aclose(self):
+        await super().aclose()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class TestQdrantEngine(VectorStoreContract):
+    @pytest.fixture
+    def store_factory(self):
+        return _Engine
+
+
+class TestQdrantEngineSink(SinkContract):
+    @pytest.fixture
+    def store_factory(self):
+        return _Engine
+
+
+TestQdrantEngineMachine = state_machine_test(_Engine, examples=3, steps=12)

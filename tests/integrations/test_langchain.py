@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import anyio
+import numpy as np
 import pytest
 
 pytest.importorskip(
@@ -19,9 +20,10 @@ from langchain_tests.integration_tests import (
 
 import pincite
 from pincite.embedding.embedder import Embedder
-from pincite.errors import InvalidArgument
+from pincite.errors import CollectionMismatch, InvalidArgument
 from pincite.integrations.langchain import (
     LangChainClient,
+    LangChainEmbedder,
     PinciteEmbeddings,
     PinciteRetriever,
     PinciteVectorStore,
@@ -58,6 +60,10 @@ class TestMemory(_Suite):
 
 class TestQdrant(_Suite):
     uri = "qdrant::memory:"
+
+
+class TestQdrantEngine(_Suite):
+    uri = "qdrant:edge:{path}"
 
 
 @pytest.fixture
@@ -135,7 +141,63 @@ def test_embeddings_go_both_ways():
         assert len(lib.search("quartz")) == 1
 
 
+class _TwoSided(DeterministicFakeEmbedding):
+    """Embeds queries in another way than passages, as many models do."""
+
+    model: str = "two-sided"
+
+    def embed_query(self, text):
+        return super().embed_query(f"query: {text}")
+
+
+def test_an_embedder_embeds_queries_as_langchain_does():
+    theirs = _TwoSided(size=16)
+    ours = LangChainEmbedder(theirs)
+    assert ours.endpoint == "langchain--_TwoSided--two-sided"
+    asked = theirs.embed_query("quartz")
+    back = PinciteEmbeddings(ours)
+
+    async def over_async():
+        return await back.aembed_query("quartz"), (await ours.embed_query("quartz")).tolist()
+
+    for found in (back.embed_query("quartz"), *anyio.run(over_async)):
+        assert found == pytest.approx(asked, rel=1e-6)
+    assert back.embed_documents(["quartz"])[0] == pytest.approx(
+        theirs.embed_documents(["quartz"])[0], rel=1e-6
+    )
+    with pincite.open("memory:", embedder=ours) as lib:
+        lib.add(b"quartz", filename="a.txt")
+        (hit,) = lib.search("quartz", mode="vector")
+        given, stored = np.array(asked), np.array(theirs.embed_documents(["quartz"])[0])
+        assert hit.score == pytest.approx(given @ stored, abs=1e-2), "the vectors have no length 1"
+
+
+def test_filters_on_title_and_source_read_what_was_given():
+    about = [{"source": "a.pdf", "title": "A", "page": 3}, {"source": "b.pdf"}]
+    store = PinciteVectorStore.from_texts(
+        ["quartz one", "quartz two"], DeterministicFakeEmbedding(size=16), about, ids=["a", "b"]
+    )
+    found = store.similarity_search("quartz", filter={"source": "a.pdf"})
+    assert found == [Document(id="a", page_content="quartz one", metadata=about[0])]
+    assert [d.id for d in store.similarity_search("quartz", filter="title = 'A'")] == ["a"]
+
+
+def test_another_model_of_one_class_is_refused(tmp_path):
+    class Named(DeterministicFakeEmbedding):
+        model_name: str
+
+    uri = f"local:{tmp_path / 's'}"
+    first = PinciteVectorStore.open(uri, embedding=Named(size=16, model_name="one"))
+    first.add_texts(["quartz"])
+    first.store.close()
+    second = PinciteVectorStore.open(uri, embedding=Named(size=16, model_name="two"))
+    with pytest.raises(CollectionMismatch, match="two"):
+        second.add_texts(["mica"])
+    second.store.close()
+
+
 def test_the_example_of_the_page_runs():
     page = Path(__file__).resolve().parents[2] / "docs" / "integrations.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    section = page.read_text(encoding="utf-8").partition("\n## LangChain")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     exec(compile(block, page.name, "exec"), {})

@@ -51,7 +51,7 @@ NODES = (
 def store(request, tmp_path):
     if request.param.startswith("qdrant"):
         pytest.importorskip("qdrant_client")
-    made = PinciteVectorStore(request.param.format(path=tmp_path / "s"))
+    made = PinciteVectorStore(uri=request.param.format(path=tmp_path / "s"))
     assert made.add(list(NODES)) == ["a", "b", "c"]
     yield made
     made.close()
@@ -112,7 +112,7 @@ def test_a_filter_that_cannot_be_served_is_refused(store):
     ):
         with pytest.raises(error):
             store.get_nodes(filters=where)
-    empty = PinciteVectorStore("memory:")
+    empty = PinciteVectorStore(uri="memory:")
     assert empty.get_nodes(filters=_where(_one("year", Op.EQ, 1))) == []
     empty.delete("doc")
 
@@ -129,7 +129,7 @@ def test_each_mode_searches_its_own_way(store):
     assert near.similarities == [pytest.approx(1.0, abs=1e-3)]
     assert near.nodes[0].text == "gold veins"
     for mode in (Mode.TEXT_SEARCH, Mode.SPARSE):
-        assert set(found(mode).ids) == {"a", "c"}
+        assert set(found(mode, similarity_top_k=9).ids) == {"a", "c"}
     assert found(Mode.HYBRID, similarity_top_k=3, alpha=1.0).ids[0] == "b"
     assert set(found(Mode.HYBRID, similarity_top_k=3, alpha=0.0).ids) == {"a", "c"}
     assert len(found(Mode.HYBRID, similarity_top_k=3, hybrid_top_k=1).ids) == 1
@@ -176,10 +176,10 @@ def test_what_cannot_be_stored_is_refused_whole(store):
 
 def test_another_model_is_refused(tmp_path):
     uri = f"local:{tmp_path / 's'}"
-    first = PinciteVectorStore(uri, model="one")
+    first = PinciteVectorStore(uri=uri, model="one")
     first.add(list(NODES))
     first.close()
-    second = PinciteVectorStore(uri, model="two")
+    second = PinciteVectorStore(uri=uri, model="two")
     with pytest.raises(CollectionMismatch, match="'one'"):
         second.add([_node("d", "mica", [0.0, 0.0, 1.0])])
     second.close()
@@ -191,11 +191,11 @@ def test_an_index_is_built_opened_and_asked(tmp_path):
         Document(text="Quartz veins may hold gold.", id_="one", metadata={"year": 2020}),
         Document(text="Mica splits into sheets.", id_="two", metadata={"year": 2019}),
     ]
-    store = PinciteVectorStore(uri, model="mock")
+    store = PinciteVectorStore(uri=uri, model="mock")
     context = StorageContext.from_defaults(vector_store=store)
     VectorStoreIndex.from_documents(documents, storage_context=context, embed_model=embed)
     store.close()
-    again = PinciteVectorStore(uri, model="mock")
+    again = PinciteVectorStore(uri=uri, model="mock")
     index = VectorStoreIndex.from_vector_store(again, embed_model=embed)
     retriever = index.as_retriever(
         vector_store_query_mode="hybrid", alpha=0.0, filters=_where(_one("year", Op.GTE, 2000))

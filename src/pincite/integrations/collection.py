@@ -6,10 +6,12 @@ filters on these names read what was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, get_args
 
+import anyio.to_thread
 import numpy as np
 
 from pincite.errors import InvalidArgument, InvalidQueryError
@@ -25,11 +27,21 @@ if TYPE_CHECKING:
 
     from pincite.stores.ports import SyncReader, SyncStore
 
-__all__ = ["Mode", "OneCollection", "check_mode", "is_passage", "passage", "place_of"]
+__all__ = [
+    "Mode",
+    "OneCollection",
+    "check_mode",
+    "in_thread",
+    "is_passage",
+    "passage",
+    "place_of",
+    "refuse_options",
+]
 
 Mode = Literal["hybrid", "keyword", "vector"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _SOURCES = ("source", "file_path", "file_name")
 
@@ -38,6 +50,23 @@ def check_mode(mode: str) -> None:
     """Refuse a mode that is none of the three."""
     if mode not in get_args(Mode):
         raise InvalidArgument(f"mode is {mode!r}; choose hybrid, keyword or vector.")
+
+
+def refuse_options(options: Mapping[str, Any]) -> None:
+    """Refuse what a framework's signature lets through and nothing here reads."""
+    if options:
+        names = ", ".join(sorted(options))
+        raise InvalidArgument(f"There is no option {names}; leave it out, or correct its name.")
+
+
+def in_thread(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A function or method as one that is awaited, so that an event loop does not wait for it."""
+
+    @wraps(call)
+    async def hop(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
+
+    return hop
 
 
 def passage(
@@ -50,12 +79,14 @@ def passage(
     model: ModelIdentity | None = None,
 ) -> EmbeddedDocument:
     """A text with its vector as the document that a store takes in."""
+    row = np.asarray(vector)
     return EmbeddedDocument(
         document=name,
         title=_text(metadata, "title"),
         source=_source(metadata),
         chunks=[ChunkResult(content=text, chunk_index=0, end_char=len(text))],
-        vectors=np.asarray(vector, dtype=np.float32)[None, :],
+        # A row of float16 is one that a store handed out, and stays bit for bit.
+        vectors=(row if row.dtype == np.float16 else row.astype(np.float32))[None, :],
         endpoint=endpoint,
         model=model,
         metadata=metadata,
@@ -118,6 +149,25 @@ class OneCollection:
     def remove(self, ids: Sequence[str]) -> int:
         """Remove passages by id, unknown ones passed over; how many went."""
         return self.store.delete(self.subject, self.name, ids) if ids else 0
+
+    def update(self, where: Filter | None, metadata: Mapping[str, Any]) -> int:
+        """Put metadata over that of every passage that a filter keeps; how many there were."""
+        model = self.store.model(self.subject, self.name)
+        kept = [chunk for chunk in self.chunks(where) if is_passage(chunk)] if model else []
+        self.write(
+            [
+                passage(
+                    chunk.document,
+                    chunk.content,
+                    {**chunk.metadata, **metadata},
+                    self.vector(chunk).astype(np.float16),
+                    endpoint=model[0] if model else "",
+                    model=model[1] if model else None,
+                )
+                for chunk in kept
+            ]
+        )
+        return len(kept)
 
     def clear(self) -> int:
         """Remove every passage; how many went."""

@@ -26,6 +26,7 @@ from pincite.integrations.collection import (
     is_passage,
     passage,
     place_of,
+    refuse_options,
 )
 from pincite.model.hits import Chunk
 from pincite.retrieval.base import MetadataFilter, as_filter
@@ -141,7 +142,7 @@ class PinciteVectorStore(VectorStore):
         **kwargs: Any,
     ) -> Self:
         """A store of some texts, in memory unless ``uri`` names another."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         made = cls.open(uri, collection=collection, embedding=embedding)
         made.add_texts(texts, metadatas, ids=ids)
         return made
@@ -158,7 +159,7 @@ class PinciteVectorStore(VectorStore):
 
         Raises ``InvalidArgument`` for lists of different lengths.
         """
-        _refuse(kwargs)
+        refuse_options(kwargs)
         contents = list(texts)
         if not contents:
             return []
@@ -173,7 +174,7 @@ class PinciteVectorStore(VectorStore):
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
         """Remove texts by id; unknown ids are passed over."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         if ids is None:
             raise InvalidArgument("delete needs the ids of what is to go.")
         self._opened.remove(ids)
@@ -191,7 +192,7 @@ class PinciteVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The ``k`` best texts; ``kwargs`` is LangChain's signature, and must be empty."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         return [found for found, _ in self.similarity_search_with_score(query, k, filter)]
 
     def similarity_search_with_score(
@@ -215,7 +216,7 @@ class PinciteVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The ``k`` texts nearest to a vector."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         where = as_filter(filter)
         hits = self._opened.search("vector", vector=embedding, limit=k, where=where)
         return [to_document(hit.chunk) for hit in hits]
@@ -226,12 +227,6 @@ def _name_of(embeddings: Embeddings) -> str:
     named = (getattr(embeddings, name, None) for name in ("model", "model_name", "model_id"))
     model = next((name for name in named if isinstance(name, str) and name), None)
     return "--".join(filter(None, ("langchain", type(embeddings).__name__, model)))
-
-
-def _refuse(kwargs: dict[str, Any]) -> None:
-    if kwargs:
-        names = ", ".join(sorted(kwargs))
-        raise InvalidArgument(f"There is no option {names}; leave it out, or correct its name.")
 
 
 class PinciteRetriever(BaseRetriever):

@@ -10,21 +10,20 @@ index.as_retriever(vector_store_query_mode="hybrid").retrieve("gold")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import anyio.to_thread
+from typing import TYPE_CHECKING, Any, Final
 
 from pincite.errors import InvalidArgument, MissingExtra
 from pincite.integrations.collection import (
     Mode,
     OneCollection,
     check_mode,
+    in_thread,
     is_passage,
     passage,
     place_of,
+    refuse_options,
 )
 from pincite.model.filters import AllOf, AnyOf, DeclaredFilter, Filter, Not
 from pincite.model.hits import Chunk
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
     from pincite.library.core import Library
 
 __all__ = ["PinciteRetriever", "PinciteVectorStore", "to_node"]
-
-T = TypeVar("T")
 
 _KEPT: Final = "_llamaindex"
 _NODE: Final = ("_node_content", "_node_type")
@@ -115,9 +112,10 @@ def to_node(chunk: Chunk) -> BaseNode:
 class PinciteVectorStore(BasePydanticVectorStore):
     """One collection of a store as a LlamaIndex vector store.
 
-    A node becomes a document of one chunk under its id. ``model`` names what embeds the nodes:
-    vectors of another name than the collection's are refused. The modes of a query are DEFAULT
-    (vectors), TEXT_SEARCH and SPARSE (BM25) and HYBRID, whose ``alpha`` weighs the vectors.
+    ``uri`` is that of any store. A node becomes a document of one chunk under its id. ``model``
+    names what embeds the nodes: vectors of another name than the collection's are refused. The
+    modes of a query are DEFAULT (vectors), TEXT_SEARCH and SPARSE (BM25) and HYBRID, whose
+    ``alpha`` weighs the vectors.
     """
 
     stores_text: bool = True
@@ -129,17 +127,10 @@ class PinciteVectorStore(BasePydanticVectorStore):
 
     _opened: OneCollection = PrivateAttr()
 
-    def __init__(
-        self,
-        uri: str = "local:.pincite",
-        *,
-        collection: str = "default",
-        model: str = "llamaindex",
-        create: bool = True,
-    ) -> None:
-        """Open a collection by the URI of its store."""
-        super().__init__(uri=uri, collection=collection, model=model, create=create)
-        self._opened = OneCollection.open(uri, collection, create=create)
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the collection."""
+        super().model_post_init(context)
+        self._opened = OneCollection.open(self.uri, self.collection, create=self.create)
 
     @classmethod
     def class_name(cls) -> str:
@@ -157,13 +148,13 @@ class PinciteVectorStore(BasePydanticVectorStore):
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Write nodes, each in place of the one under its id; their ids."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         self._opened.write([self._passage(node) for node in nodes])
         return [node.node_id for node in nodes]
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Remove the nodes of a document by the document's id."""
-        _refuse(delete_kwargs)
+        refuse_options(delete_kwargs)
         if "ref_doc_id" in self._opened.reader().fields(self.collection).fields:
             self._remove(DeclaredFilter("ref_doc_id", "eq", ref_doc_id))
 
@@ -174,7 +165,7 @@ class PinciteVectorStore(BasePydanticVectorStore):
         **delete_kwargs: Any,
     ) -> None:
         """Remove nodes by their ids, by filters, or by both; one of them must be given."""
-        _refuse(delete_kwargs)
+        refuse_options(delete_kwargs)
         where = _all_of(_among("document", node_ids), _filter_of(filters))
         if where is None:
             raise InvalidArgument("delete_nodes needs node_ids or filters; clear() removes all.")
@@ -193,14 +184,14 @@ class PinciteVectorStore(BasePydanticVectorStore):
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """The best nodes with their scores, best first."""
-        _refuse(kwargs)
+        refuse_options(kwargs)
         mode = _MODES.get(query.mode)
         if mode is None:
             known = ", ".join(sorted(each.name for each in _MODES))
             raise InvalidArgument(f"There is no mode {query.mode!r} here; use one of {known}.")
         where = _all_of(
-            _among("document", query.node_ids),
-            _among("ref_doc_id", query.doc_ids),
+            _among("document", query.node_ids or None),
+            _among("ref_doc_id", query.doc_ids or None),
             _filter_of(query.filters),
         )
         fused = query.hybrid_top_k if mode == "hybrid" else None
@@ -223,11 +214,11 @@ class PinciteVectorStore(BasePydanticVectorStore):
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """``add`` in a thread."""
-        return await _hop(partial(self.add, nodes, **kwargs))
+        return await in_thread(self.add)(nodes, **kwargs)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """``delete`` in a thread."""
-        await _hop(partial(self.delete, ref_doc_id, **delete_kwargs))
+        await in_thread(self.delete)(ref_doc_id, **delete_kwargs)
 
     async def adelete_nodes(
         self,
@@ -236,21 +227,21 @@ class PinciteVectorStore(BasePydanticVectorStore):
         **delete_kwargs: Any,
     ) -> None:
         """``delete_nodes`` in a thread."""
-        await _hop(partial(self.delete_nodes, node_ids, filters, **delete_kwargs))
+        await in_thread(self.delete_nodes)(node_ids, filters, **delete_kwargs)
 
     async def aclear(self) -> None:
         """``clear`` in a thread."""
-        await _hop(self.clear)
+        await in_thread(self.clear)()
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
         """``get_nodes`` in a thread."""
-        return await _hop(partial(self.get_nodes, node_ids, filters))
+        return await in_thread(self.get_nodes)(node_ids, filters)
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """``query`` in a thread."""
-        return await _hop(partial(self.query, query, **kwargs))
+        return await in_thread(self.query)(query, **kwargs)
 
     def _passage(self, node: BaseNode) -> Any:
         if node.embedding is None:
@@ -295,7 +286,7 @@ class PinciteRetriever(BaseRetriever):
         return [NodeWithScore(node=to_node(hit.chunk), score=hit.score) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await _hop(partial(self._retrieve, query_bundle))
+        return await in_thread(self._retrieve)(query_bundle)
 
 
 def _filter_of(filters: MetadataFilters | None) -> Filter | None:
@@ -309,7 +300,8 @@ def _filter_of(filters: MetadataFilters | None) -> Filter | None:
 
 def _term(given: Any) -> Filter:
     if isinstance(given, MetadataFilters):
-        return _filter_of(given) or AllOf(())
+        inner = _filter_of(given)
+        return AllOf(()) if inner is None else inner
     if given.operator == FilterOperator.IS_EMPTY:
         return DeclaredFilter(given.key, "exists", False)
     if given.operator == FilterOperator.CONTAINS:
@@ -331,13 +323,3 @@ def _among(field: str, values: Sequence[str] | None) -> Filter | None:
 def _all_of(*terms: Filter | None) -> Filter | None:
     kept = tuple(term for term in terms if term is not None)
     return AllOf(kept) if kept else None
-
-
-def _refuse(kwargs: dict[str, Any]) -> None:
-    if kwargs:
-        names = ", ".join(sorted(kwargs))
-        raise InvalidArgument(f"There is no option {names}; leave it out, or correct its name.")
-
-
-async def _hop(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)

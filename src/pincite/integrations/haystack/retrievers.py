@@ -16,9 +16,12 @@ __all__ = ["PinciteEmbeddingRetriever", "PinciteHybridRetriever", "PinciteKeywor
 
 
 class _Retriever:
-    """What the three share: a store, its filters and how a call's own filters go with them."""
+    """What the three share: a store, its filters and how a call's own filters go with them.
 
-    def __init__(
+    ``component`` makes each class anew, so that ``super()`` without arguments does not work there.
+    """
+
+    def _configure(
         self,
         document_store: PinciteDocumentStore,
         filters: dict[str, Any] | None,
@@ -63,7 +66,8 @@ class _Retriever:
     def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
         """The options of a search; the filter policy decides how the filters go together."""
         joined = apply_filter_policy(self.filter_policy, self.filters, filters)
-        return {"filters": joined, "top_k": self.top_k if top_k is None else top_k}
+        count = self.top_k if top_k is None else top_k
+        return {"filters": joined, "top_k": count, **self._own_options()}
 
 
 @component
@@ -78,7 +82,7 @@ class PinciteKeywordRetriever(_Retriever):
         top_k: int = 10,
         filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
     ) -> None:
-        super().__init__(document_store, filters, top_k, filter_policy)
+        self._configure(document_store, filters, top_k, filter_policy)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -110,7 +114,7 @@ class PinciteEmbeddingRetriever(_Retriever):
         top_k: int = 10,
         filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
     ) -> None:
-        super().__init__(document_store, filters, top_k, filter_policy)
+        self._configure(document_store, filters, top_k, filter_policy)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -156,14 +160,11 @@ class PinciteHybridRetriever(_Retriever):
         alpha: float | None = None,
         filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
     ) -> None:
-        super().__init__(document_store, filters, top_k, filter_policy)
+        self._configure(document_store, filters, top_k, filter_policy)
         self.alpha = alpha
 
     def _own_options(self) -> dict[str, Any]:
         return {"alpha": self.alpha}
-
-    def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
-        return {**super()._options(filters, top_k), "alpha": self.alpha}
 
     @component.output_types(documents=list[Document])
     def run(

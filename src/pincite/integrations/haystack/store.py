@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, get_args
 
-import anyio.to_thread
 from haystack import default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.document_stores.errors import DuplicateDocumentError
@@ -15,9 +14,10 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.utils import Secret
 
 from pincite.errors import InvalidArgument
-from pincite.integrations.collection import Mode, OneCollection
+from pincite.integrations.collection import Mode, OneCollection, in_thread
 from pincite.integrations.haystack.documents import UNEMBEDDED, to_document, to_passage
 from pincite.integrations.haystack.filters import filter_of, translated
+from pincite.integrations.haystack.meta import distinct, field_types, named, span
 from pincite.model.documents import ModelIdentity
 from pincite.model.filters import AllOf, DeclaredFilter, Filter, Not
 from pincite.model.hits import Chunk, Hit
@@ -28,8 +28,6 @@ from pincite.stores.transfer import Weighted
 __all__ = ["PinciteDocumentStore", "Similarity"]
 
 Similarity = Literal["cosine", "dot_product"]
-
-T = TypeVar("T")
 
 
 class PinciteDocumentStore:
@@ -157,9 +155,43 @@ class PinciteDocumentStore:
         """Remove every document that the filters keep; how many went."""
         return self.opened.remove([chunk.document for chunk in self._kept(filters)])
 
+    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """Put ``meta`` over that of every document that the filters keep; how many there were."""
+        with translated():
+            return self.opened.update(filter_of(filters), meta)
+
     def delete_all_documents(self) -> None:
         """Remove every document."""
         self.opened.clear()
+
+    # -- meta
+
+    def count_unique_metadata_by_filter(
+        self, filters: dict[str, Any], metadata_fields: list[str]
+    ) -> dict[str, int]:
+        """How many distinct values each field has among the documents that the filters keep."""
+        metas = self._metas(filters)
+        return {named(field): len(distinct(metas, field)) for field in metadata_fields}
+
+    def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
+        """The fields of all documents with their types: keyword, int, float or boolean."""
+        return field_types(self._metas())
+
+    def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
+        """The least and the greatest value of a field, both None where there is none."""
+        return span(self._metas(), metadata_field)
+
+    def get_metadata_field_unique_values(
+        self,
+        metadata_field: str,
+        search_term: str | None = None,
+        from_: int = 0,
+        size: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> tuple[list[Any], int]:
+        """A page of a field's distinct values that hold ``search_term``, and how many do."""
+        found = distinct(self._metas(filters), metadata_field, search_term)
+        return found[from_ : from_ + size], len(found)
 
     # -- searches
 
@@ -218,33 +250,26 @@ class PinciteDocumentStore:
         with translated():
             return self.opened.chunks(filter_of(filters))
 
+    def _metas(self, filters: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+        return [to_document(chunk).meta for chunk in self._kept(filters)]
+
     def _document(self, chunk: Chunk, score: float | None = None) -> Document:
         vector = self.opened.vector(chunk) if self.return_embedding else None
         return to_document(chunk, vector=vector, score=score)
 
-    # -- the same without blocking the event loop
-
-    async def count_documents_async(self) -> int:
-        """``count_documents`` in a thread."""
-        return await _hop(self.count_documents)
-
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """``filter_documents`` in a thread."""
-        return await _hop(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """``write_documents`` in a thread."""
-        return await _hop(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """``delete_documents`` in a thread."""
-        await _hop(self.delete_documents, document_ids)
-
-    async def search_async(self, mode: Mode, **options: Any) -> list[Document]:
-        """``search`` in a thread."""
-        return await _hop(partial(self.search, mode, **options))
+    count_documents_async = in_thread(count_documents)
+    filter_documents_async = in_thread(filter_documents)
+    write_documents_async = in_thread(write_documents)
+    delete_documents_async = in_thread(delete_documents)
+    delete_all_documents_async = in_thread(delete_all_documents)
+    delete_by_filter_async = in_thread(delete_by_filter)
+    update_by_filter_async = in_thread(update_by_filter)
+    count_documents_by_filter_async = in_thread(count_documents_by_filter)
+    count_unique_metadata_by_filter_async = in_thread(count_unique_metadata_by_filter)
+    get_metadata_fields_info_async = in_thread(get_metadata_fields_info)
+    get_metadata_field_min_max_async = in_thread(get_metadata_field_min_max)
+    get_metadata_field_unique_values_async = in_thread(get_metadata_field_unique_values)
+    search_async = in_thread(search)
 
 
 def _unique(documents: list[Document], policy: DuplicatePolicy) -> dict[str, Document]:
@@ -268,7 +293,3 @@ def _duplicate(name: str) -> DuplicateDocumentError:
 def _also_embedded(where: Filter | None) -> Filter:
     embedded = Not(DeclaredFilter(UNEMBEDDED, "eq", True))
     return embedded if where is None else AllOf((where, embedded))
-
-
-async def _hop(work: Callable[..., T], *arguments: Any) -> T:
-    return await anyio.to_thread.run_sync(work, *arguments)

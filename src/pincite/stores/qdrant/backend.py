@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from qdrant_client import QdrantClient
 
+    from pincite.stores.qdrant.edge import EdgeClient
+
 __all__ = ["QdrantBackend"]
 
 T = TypeVar("T")
@@ -34,20 +36,24 @@ _PAGE: Final = 10_000
 
 
 class QdrantBackend:
-    """The calls of ``Backend`` on a Qdrant client; ``local`` is the mode without a server, which
-    is exact, and which one process and one thread at a time can use."""
+    """The calls of ``Backend`` on a Qdrant client; ``local`` is a mode without a server, which is
+    exact, and which one process and one thread at a time can use; ``indexed`` says that it has
+    indexes of payloads all the same."""
 
     keeps_terms = True
     batch = 500
     longest_row = sys.maxsize
 
-    def __init__(self, client: QdrantClient, place: str, *, local: bool) -> None:
+    def __init__(
+        self, client: QdrantClient | EdgeClient, place: str, *, local: bool, indexed: bool = False
+    ) -> None:
         self.place = place
         self.exclusive = local
         self.parallel = not local
         self.approximate = not local
         self._client = client
         self._local = local
+        self._indexed = indexed or not local
         self._known: set[str] = set()
 
     def setup(self) -> None:
@@ -212,7 +218,7 @@ class QdrantBackend:
             except Exception:
                 if not self._client.collection_exists(name):  # another process was first
                     raise
-        if not self._local:
+        if self._indexed:
             for field in indexed:
                 self._client.create_payload_index(name, field, _index(field), wait=True)
         self._known.add(name)

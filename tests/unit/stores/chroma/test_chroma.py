@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import chromadb
@@ -174,6 +175,44 @@ def test_doctor_finds_and_mends_what_a_killed_writer_left(tmp_path, call):
     assert len(port.near_vector(C, vector=embed("x"), limit=9)) == 4
     assert store.doctor() == []
     store.close()
+
+
+@pytest.mark.parametrize("answered", [0, 1, 2])
+def test_doctor_mends_what_a_server_killed_in_the_middle_of_a_write_left(
+    new_chroma_server, tmp_path, monkeypatch, answered
+):
+    place = "{}?keyword=" + str(tmp_path / "keyword")
+    large = whole("m", *(f"quartz {number}" for number in range(3_000)))
+    with new_chroma_server(tmp_path / "db") as (url, server):
+        store = open_chroma(place.format(url))
+        store.commit(S, C, [whole("kept", "granite"), whole("m", "quartz old", "gone")])
+        put, left = ChromaBackend.put, [answered]
+
+        def deadly(self, space, points):
+            if left[0] == 0:  # while the server takes this batch in
+                threading.Timer(0.05, server.kill).start()
+            left[0] -= 1
+            put(self, space, points)
+
+        monkeypatch.setattr(ChromaBackend, "put", deadly)
+        with pytest.raises(StoreUnavailable):
+            store.commit(S, C, [large])
+        monkeypatch.undo()
+        assert server.wait(20) == -signal.SIGKILL
+    with new_chroma_server(tmp_path / "db") as (url, _):
+        store = open_chroma(place.format(url))
+        (finding, *_) = store.doctor()
+        assert "'m'" in finding.problem
+        assert all(finding.repaired for finding in store.doctor(repair=True))
+        assert store.doctor() == []
+        port = store.reader(S, [C])
+        assert [chunk.content for chunk in port.fetch(C, limit=9)] == ["granite"]
+        assert port.bm25(C, query="quartz", limit=9) == []
+        store.commit(S, C, [large])
+        assert store.doctor() == []
+        assert len(port.near_vector(C, vector=embed("quartz 7"), limit=5_000)) == 3_001
+        assert port.bm25(C, query="gone", limit=9) == []
+        store.close()
 
 
 def test_no_server_is_unavailable(tmp_path):
