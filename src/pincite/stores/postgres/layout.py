@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, LiteralString
@@ -17,7 +18,9 @@ TABLES: Final = (
     "aliases",
     "geometry",
     "chunks",
+    "segments",
     "postings",
+    "gone",
     "totals",
 )
 
@@ -52,6 +55,12 @@ class Layout:
         """A statement: ``{chunks}`` and the other tables, ``{v}`` the schema of pgvector's types,
         ``{schema}``, and the ``parts`` given."""
         return sql.SQL(template).format(**_names(self), **parts)
+
+    def lock(self, owner: bytes, purpose: str) -> int:
+        """The number of an advisory lock of a collection, given its ``owner_key``."""
+        held = b"\0".join([self.schema.encode(), owner, purpose.encode()])
+        digest = hashlib.blake2b(held, digest_size=8).digest()
+        return int.from_bytes(digest, "little", signed=True)
 
     def fixed(self, template: LiteralString) -> bytes:
         """``sql`` without parts, made once."""

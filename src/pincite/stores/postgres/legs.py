@@ -1,8 +1,7 @@
-"""The two legs in SQL: keys and scores, best first, on one state of the store.
+"""What both legs share, and the vector leg: keys and scores, best first, on one state of the store.
 
-Keyword: the postings of the query's terms are read by their index, term by term; their number is
-df. Vector: an exact scan, or candidates of the index on the vectors of a large collection, scored
-exactly again. A filter is part of the candidates' own query on both, never applied to a result.
+Vectors: an exact scan, or candidates of the index on the vectors of a large collection, scored
+exactly again. A filter is part of the candidates' own query, never applied to a result.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection, sql
 
-from pincite.bm25.formulas import Bm25Parameters
-from pincite.bm25.search import Group, in_order
 from pincite.dense.search import prepare_query
 from pincite.stores.postgres.filters import FilterSql
 from pincite.stores.postgres.layout import Layout
-from pincite.stores.postgres.packing import pack_term
 from pincite.stores.postgres.record import Record, Totals
 from pincite.stores.postgres.rows import CHUNK_COLUMNS
 
-__all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "found_sql", "keyword", "vector"]
+__all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "best", "distance_sql", "vector"]
 
 INDEXABLE: Final = 4_000
 """Dimensions up to which pgvector can index half-precision vectors."""
@@ -59,10 +55,12 @@ class Leg:
     totals: Totals
     where: FilterSql
 
-    async def run(self, query: sql.Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+    async def run(
+        self, query: sql.Composed, parameters: dict[str, Any], *, binary: bool = False
+    ) -> list[tuple[Any, ...]]:
         """The rows of a statement with the filter's parameters and the collection as ``c``."""
         bound = {**self.where.parameters, "c": self.record.key, **parameters}
-        cursor = await self.connection.execute(query, bound)
+        cursor = await self.connection.execute(query, bound, binary=binary)
         rows: list[tuple[Any, ...]] = await cursor.fetchall()
         return rows
 
@@ -77,85 +75,6 @@ ORDER BY s.score DESC, c.id LIMIT %(limit)s"""
 
 _DOCUMENTS_OF: Final[LiteralString] = """
 CROSS JOIN LATERAL (SELECT * FROM {documents} WHERE key = c.document OFFSET 0) d"""
-
-# OFFSET 0 keeps each term a search of its own in the index of the postings, as it keeps each row a
-# look-up by its key above: how many there are is nothing that the planner could know.
-_KEYWORD: Final[LiteralString] = """
-WITH {found},
-weights AS MATERIALIZED (
-    SELECT g, (%(counts)s::int[])[g + 1] * ln(
-        1 + (%(rows)s::float8 - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
-    FROM found GROUP BY g),
-summed AS (
-    SELECT f.chunk AS key, sum(w.idf * (%(k1)s::float8 + 1) * (f.tf / (f.tf + %(k1)s::float8 *
-        (1 - %(b)s::float8 + %(b)s::float8 * (f.length / %(average)s::float8))))) AS score
-    FROM found f JOIN weights w USING (g) GROUP BY f.chunk),
-scored AS MATERIALIZED (SELECT s.key, s.score::float4 AS score FROM summed s {kept})"""
-
-_WANTED: Final[LiteralString] = """
-wanted AS MATERIALIZED (SELECT * FROM unnest(%(groups)s::int[], %(terms)s::text[]) w(g, term)),
-found AS MATERIALIZED ({postings_of})"""
-
-_EACH: Final[LiteralString] = """SELECT w.g, p.chunk, p.tf::float8, p.length::float8
-    FROM wanted w CROSS JOIN LATERAL (
-        SELECT chunk, tf, length FROM {postings} WHERE collection = %(c)s AND term = w.term
-        OFFSET 0) p"""
-
-_SUMMED: Final[LiteralString] = """SELECT w.g, p.chunk, sum(p.tf)::float8 AS tf,
-        max(p.length)::float8 AS length
-    FROM wanted w CROSS JOIN LATERAL (
-        SELECT chunk, tf, length FROM {postings} WHERE collection = %(c)s AND term = w.term
-        OFFSET 0) p GROUP BY w.g, p.chunk"""
-
-_KEPT: Final[LiteralString] = (
-    "JOIN {chunks} c ON c.key = s.key WHERE c.collection = %(c)s AND {condition}"
-)
-
-
-async def keyword(
-    leg: Leg, groups: Sequence[Group], limit: int, *, whole: bool = False
-) -> list[Scored]:
-    """The chunks with a term of the query, by BM25; the formulas are those of ``bm25.formulas``.
-
-    A group of synonyms is one term, and counts as often as it is given.
-    ``whole`` brings the rows of the chunks along.
-    """
-    ordered = in_order(groups)
-    if not ordered:
-        return []
-    found, wanted = found_sql(leg.layout, [group for group, _ in ordered])
-    kept = leg.layout.sql(_KEPT, condition=leg.where.condition)
-    query = leg.layout.sql(
-        _KEYWORD,
-        found=found,
-        kept=kept if leg.where.restricts else sql.SQL(""),
-    )
-    parameters = Bm25Parameters()
-    return await _best(
-        leg,
-        query,
-        {
-            **wanted,
-            "counts": [count for _, count in ordered],
-            "rows": leg.totals.chunks,
-            "average": leg.totals.average,
-            "k1": parameters.k1,
-            "b": parameters.b,
-            "limit": limit,
-        },
-        whole=whole,
-    )
-
-
-def found_sql(layout: Layout, groups: Sequence[Group]) -> tuple[sql.Composed, dict[str, Any]]:
-    """The common table ``found``, (g, chunk, tf, length) for each group that a chunk holds a term
-    of, with its parameters; ``g`` is the group's place."""
-    numbers = [number for number, group in enumerate(groups) for _ in group]
-    terms = [pack_term(term) for group in groups for term in group]
-    single = len(numbers) == len(groups)
-    each = layout.sql(_EACH if single else _SUMMED)
-    return layout.sql(_WANTED, postings_of=each), {"groups": numbers, "terms": terms}
-
 
 _FROM_KEPT: Final[LiteralString] = (
     " FROM {chunks} c WHERE c.collection = {collection} AND {condition}"
@@ -188,7 +107,7 @@ async def vector(
         found = await _indexed(leg, given, limit, whole=whole)
         if len(found) == limit:
             return found
-    return await _best(
+    return await best(
         leg, leg.layout.sql(_EXACT, kept=_kept(leg), score=_score(leg)), given, whole=whole
     )
 
@@ -218,7 +137,7 @@ async def _indexed(leg: Leg, given: dict[str, Any], limit: int, *, whole: bool) 
         distance=distance_sql(leg.layout, leg.record.dimension, sql.SQL("%(q)s")),
         score=_score(leg),
     )
-    return await _best(leg, query, {**given, "candidates": max(count, limit)}, whole=whole)
+    return await best(leg, query, {**given, "candidates": max(count, limit)}, whole=whole)
 
 
 def _kept(leg: Leg) -> sql.Composed:
@@ -235,16 +154,16 @@ def _score(leg: Leg) -> sql.Composed:
     return leg.layout.sql("(" + score + ")")
 
 
-async def _best(
+async def best(
     leg: Leg, scored: sql.Composed, given: dict[str, Any], *, whole: bool
 ) -> list[Scored]:
     """The best of the rows that ``scored`` gives, ties by id."""
-    best = leg.layout.sql(
+    query = leg.layout.sql(
         _BEST,
         columns=sql.SQL(", ") + CHUNK_COLUMNS if whole else sql.SQL(""),
         documents_of=leg.layout.sql(_DOCUMENTS_OF) if whole else sql.SQL(""),
     )
-    rows = await leg.run(scored + best, given)
+    rows = await leg.run(scored + query, given)
     return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
 
 

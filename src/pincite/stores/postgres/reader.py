@@ -20,6 +20,7 @@ from pincite.stores.ordering import sort_by_field
 from pincite.stores.postgres import legs
 from pincite.stores.postgres.explaining import explain
 from pincite.stores.postgres.filters import FilterSql, order_sql
+from pincite.stores.postgres.keyword import keyword
 from pincite.stores.postgres.legs import Leg, Scored, Tuning
 from pincite.stores.postgres.packing import pack, unpack
 from pincite.stores.postgres.reanalysing import warn_when_stale
@@ -154,7 +155,7 @@ class PgVectorStore:
             plan = hybrid.plan(query=query, limit=limit, alpha=weight)
             leg = await view.leg(folded)
             groups = _groups(query, leg.totals) if plan.keyword else ()
-            found = await legs.keyword(leg, groups, plan.depth) if plan.keyword else []
+            found = await keyword(leg, groups, plan.depth) if plan.keyword else []
             near = await legs.vector(leg, vector, plan.depth, self._tuning) if plan.vector else []
             fused = hybrid.fuse_scored(
                 [(_ordered(hit), hit.score) for hit in found],
@@ -195,7 +196,7 @@ class PgVectorStore:
                 return []
             leg = await view.leg(folded)
             groups = _groups(query, leg.totals)
-            found = await legs.keyword(leg, groups, limit, whole=True)
+            found = await keyword(leg, groups, limit, whole=True)
         return _hits("keyword", view, found, groups)
 
     async def fetch(

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
 import anyio.to_thread
 
 from pincite.stores.postgres.record import Record
-from pincite.stores.postgres.writer import Terms, Write
+from pincite.stores.postgres.writer import Write, analysed
 from pincite.text.analysis import default_analyzer
 
 __all__ = ["is_stale", "reanalyse", "warn_when_stale"]
 
 _log = logging.getLogger(__name__)
 
-_DOCUMENTS_AT_ONCE: Final = 200
+_CHUNKS_AT_ONCE: Final = 4_000
 _told: set[tuple[str, str]] = set()
 
 _TEXTS: Final[LiteralString] = """
-SELECT c.key, c.metadata, d.language
-FROM {chunks} c JOIN {documents} d ON d.key = c.document WHERE d.key = ANY(%s) ORDER BY c.key"""
+SELECT c.metadata, d.language
+FROM {chunks} c JOIN {documents} d ON d.key = c.document WHERE c.key = ANY(%s) ORDER BY c.key"""
+
+_EMPTY: Final[tuple[LiteralString, ...]] = (
+    """DELETE FROM {postings} WHERE segment IN (
+        SELECT key FROM {segments} WHERE collection = %s)""",
+    "DELETE FROM {segments} WHERE collection = %s",
+    "DELETE FROM {gone} WHERE collection = %s",
+)
 
 _LENGTHS: Final[LiteralString] = """
 UPDATE {chunks} c SET length = u.length FROM unnest(%s::bigint[], %s::int[]) u(key, length)
@@ -46,42 +52,34 @@ def warn_when_stale(record: Record) -> None:
 
 
 async def reanalyse(write: Write) -> int:
-    """Make the postings anew from the stored texts; how many chunks. Their documents are locked
-    until the transaction ends."""
+    """Make the postings anew from the stored texts; how many chunks. No one else may write to
+    the collection until the transaction ends."""
     rows = await write.run(
-        "SELECT key FROM {documents} WHERE collection = %s ORDER BY name FOR UPDATE",
-        [write.record.key],
+        "SELECT key FROM {chunks} WHERE collection = %s ORDER BY key", [write.record.key]
     )
-    documents = [key for (key,) in rows]
-    chunks = 0
-    for first in range(0, len(documents), _DOCUMENTS_AT_ONCE):
-        chunks += await _reanalyse(write, documents[first : first + _DOCUMENTS_AT_ONCE])
+    keys = [key for (key,) in rows]
+    for statement in _EMPTY:
+        await write.run(statement, [write.record.key])
+    for first in range(0, len(keys), _CHUNKS_AT_ONCE):
+        await _reanalyse(write, keys[first : first + _CHUNKS_AT_ONCE])
     await write.run(
         "UPDATE {collections} SET analyzer = %s WHERE key = %s",
         [default_analyzer().fingerprint, write.record.key],
     )
-    return chunks
-
-
-async def _reanalyse(write: Write, documents: list[int]) -> int:
-    texts = await write.run(_TEXTS, [documents])
-    keys = [key for key, _, _ in texts]
-    counted = await anyio.to_thread.run_sync(_terms, [row[1:] for row in texts])
-    lengths = [length for _, length in counted]
-    await write.run("DELETE FROM {postings} WHERE chunk = ANY(%s)", [keys])
-    ((before,),) = await write.run(
-        "SELECT coalesce(sum(length), 0)::bigint FROM {chunks} WHERE key = ANY(%s)", [keys]
-    )
-    await write.copy_postings(keys, counted)
-    await write.run(_LENGTHS, [keys, lengths])
-    if sum(lengths) != before:
-        await write.count(0, sum(lengths) - before)
     return len(keys)
 
 
-def _terms(texts: Sequence[tuple[Any, ...]]) -> Terms:
-    analyzer = default_analyzer()
-    return [
-        analyzer.document_terms(held.get("embed_text") or held["text"], language)
-        for held, language in texts
+async def _reanalyse(write: Write, keys: list[int]) -> None:
+    texts = [
+        (held.get("embed_text") or held["text"], language)
+        for held, language in await write.run(_TEXTS, [keys])
     ]
+    arrays = await anyio.to_thread.run_sync(analysed, texts)
+    lengths = arrays["lengths"].tolist()
+    ((before,),) = await write.run(
+        "SELECT coalesce(sum(length), 0)::bigint FROM {chunks} WHERE key = ANY(%s)", [keys]
+    )
+    await write.add_segment(keys, arrays)
+    await write.run(_LENGTHS, [keys, lengths])
+    if sum(lengths) != before:
+        await write.count(0, sum(lengths) - before)

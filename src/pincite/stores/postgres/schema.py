@@ -1,9 +1,10 @@
 """The tables, their format, and how they come to be.
 
-``postings`` holds a row for each term of each chunk, in our analyser's terms. ``totals`` holds
-what commits added to the counts of a collection; their sum is the count, so that no row is
-written by every writer. ``fields`` is the view that filters have of a chunk's values. Columns
-``owner`` and ``name`` are digests, because an index takes no long text.
+``segments`` holds a row for what each commit or merge wrote of the keyword side, ``postings`` its
+blocks (see ``postings``), and ``gone`` the keys of chunks that were removed since. ``totals`` holds
+what commits added to the counts of a collection; their sum is the count. So no row is written by
+every writer. ``fields`` is the view that filters have of a chunk's values. Columns ``owner`` and
+``name`` are digests, because an index takes no long text.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from psycopg import AsyncConnection
 
 from pincite.errors import StoreCorrupt, Unconfigured
 from pincite.stores.postgres.layout import Layout
+from pincite.stores.postgres.migrating import KEYWORD_TABLES, pack_postings
 
 __all__ = ["FORMAT", "MIGRATIONS", "find_layout", "prepare_schema", "stored_format"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 Migration = Callable[[AsyncConnection[Any], Layout], Awaitable[None]]
 
-MIGRATIONS: Final[Mapping[int, Migration]] = {}
+MIGRATIONS: Final[Mapping[int, Migration]] = {1: pack_postings}
 """From a format to the next one; ``setup`` runs them in order, in its transaction."""
 
 _LOCK: Final = 0x50_6E_43_74  # "PnCt": one setup at a time in a database
@@ -84,14 +86,7 @@ _TABLES: Final[tuple[LiteralString, ...]] = (
     "CREATE INDEX ON {chunks} (collection)",
     "CREATE INDEX ON {chunks} (document)",
     "CREATE INDEX ON {chunks} USING gin (fields jsonb_path_ops)",
-    """CREATE TABLE {postings} (
-        chunk bigint NOT NULL,
-        collection integer NOT NULL,
-        tf integer NOT NULL,
-        length integer NOT NULL,
-        term text COLLATE "C" NOT NULL,
-        PRIMARY KEY (collection, term, chunk) INCLUDE (tf, length))""",
-    "CREATE INDEX ON {postings} (chunk)",
+    *KEYWORD_TABLES,
     """CREATE TABLE {totals} (
         key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         collection integer NOT NULL,

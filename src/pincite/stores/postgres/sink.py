@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString, NamedTuple
 
 import anyio.to_thread
 from psycopg import sql
@@ -26,7 +27,9 @@ from pincite.stores.postgres.reader import PgVectorStore, alias_filter
 from pincite.stores.postgres.reanalysing import reanalyse
 from pincite.stores.postgres.record import Record, read_record, read_view
 from pincite.stores.postgres.rows import halfvec_rows
+from pincite.stores.postgres.segments import merge_segments, read_shape
 from pincite.stores.postgres.sessions import Sessions
+from pincite.stores.postgres.stats import read_stats
 from pincite.stores.postgres.writer import Write, make_ready, remove_rows, update_record
 
 if TYPE_CHECKING:
@@ -149,19 +152,16 @@ class PgSink:
         ready = await anyio.to_thread.run_sync(make_ready, documents)
         if not ready:
             return
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
-            added = await write.commit(ready)
-            large = added and await self._is_large(write)
-        if large:
-            await ensure_index(self._sessions, write.record)
+        async with self._writing(subject, collection) as write:
+            changed = await write.commit(ready)
+            due = await self._due(write) if changed else _NOTHING_DUE
+        await self._tidy(write, due)
 
     async def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
         if isinstance(documents, str):
             raise InvalidArgument("delete takes a sequence of document ids; put the id in a list.")
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection) as write:
             if write.record.key is None:
                 return 0
             rows = await write.run(
@@ -177,6 +177,8 @@ class PgSink:
             chunks, tokens = await remove_rows(write, keys)
             await write.run("DELETE FROM {documents} WHERE key = ANY(%s)", [keys])
             await write.count(-chunks, -tokens)
+            due = await self._due(write)
+        await self._tidy(write, due)
         return chunks
 
     async def rename(self, subject: str, collection: str, document: str, new: str) -> None:
@@ -187,8 +189,7 @@ class PgSink:
         if not isinstance(new, str) or not new:
             raise InvalidArgument("A document needs an id; pass the new one.")
         key_text(new, "document id")
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection) as write:
             key, old = await _named(write, document, lock=True)
             if old == new:
                 return
@@ -213,8 +214,7 @@ class PgSink:
     ) -> None:
         """Replace a document's metadata; that of its chunks still goes over it."""
         text = metadata_text(metadata, f"document {document!r}")
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection) as write:
             key, _ = await _named(write, document, lock=True)
             write.record = await update_record(
                 write, lambda record: replace(record, spec=extend_spec(record.spec, metadata))
@@ -239,8 +239,7 @@ class PgSink:
                     )
             return replace(record, spec=full_spec({**record.spec.fields, **declared}))
 
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection) as write:
             before = write.record
             write.record = await update_record(write, change)
             if write.record.spec != before.spec:
@@ -253,8 +252,7 @@ class PgSink:
     async def reanalyse(self, subject: str, collection: str) -> int:
         """Make the keyword side anew from the stored texts, after an update of the analyser; how
         many chunks. Searches see the old one until it is done, writers wait. Vectors stay."""
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection, alone=True) as write:
             return await reanalyse(write) if write.record.key is not None else 0
 
     async def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
@@ -262,8 +260,7 @@ class PgSink:
         default of all stores."""
         checks.check_alpha(alpha)
         checks.check_owner(subject, collection)
-        async with self._sessions.writing() as connection:
-            write = await self._write(connection, subject, collection)
+        async with self._writing(subject, collection) as write:
             await update_record(write, lambda record: replace(record, alpha=alpha))
 
     # -- reading
@@ -340,32 +337,7 @@ class PgSink:
         """Counts of a collection, its model, and the bytes of all tables of the schema."""
         async with self._sessions.reading() as connection:
             layout = self._sessions.layout
-            record, totals = await read_view(connection, layout, subject, collection)
-            found = Write(connection, layout, record)
-            ((documents, vocabulary, size),) = await found.run(
-                """WITH RECURSIVE terms AS (
-                    (SELECT term FROM {postings} WHERE collection = %(c)s ORDER BY term LIMIT 1)
-                    UNION ALL SELECT (SELECT p.term FROM {postings} p
-                        WHERE p.collection = %(c)s AND p.term > t.term ORDER BY p.term LIMIT 1)
-                    FROM terms t WHERE t.term IS NOT NULL)
-                SELECT (SELECT count(*) FROM {documents} WHERE collection = %(c)s),
-                (SELECT count(term) FROM terms),
-                (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
-                    WHERE relkind = 'r' AND relnamespace = to_regnamespace(%(schema)s))""",
-                {"c": record.key, "schema": sql.Identifier(layout.schema).as_string()},
-            )
-        return {
-            "documents": documents,
-            "chunks": totals.chunks,
-            "vocabulary": vocabulary,
-            "total_tokens": totals.tokens,
-            "average_length": totals.tokens / totals.chunks if totals.chunks else 0.0,
-            "dimension": record.dimension,
-            "endpoint": record.endpoint or None,
-            "languages": [code for code in totals.languages if code],
-            "vector_index": totals.indexed,
-            "store_bytes": size,
-        }
+            return await read_stats(connection, layout, subject, collection)
 
     def reader(self, subject: str, collections: Sequence[str]) -> PgVectorStore:
         """A search port over some collections of a subject; it sees later writes; no I/O."""
@@ -393,10 +365,39 @@ class PgSink:
         record = await read_record(connection, layout, subject, collection)
         return Write(connection, layout, record)
 
-    async def _is_large(self, write: Write) -> bool:
+    @asynccontextmanager
+    async def _writing(
+        self, subject: str, collection: str, *, alone: bool = False
+    ) -> AsyncIterator[Write]:
+        """A transaction that writes to a collection, beside others or ``alone``."""
+        async with self._sessions.writing() as connection:
+            write = Write(connection, self._sessions.layout, Record(subject, collection))
+            await (write.exclude() if alone else write.share())
+            yield await self._write(connection, subject, collection)
+
+    async def _due(self, write: Write) -> _Due:
+        """What is left to do once the transaction is committed."""
         record = write.record
+        shape = await read_shape(write.connection, write.layout, record.key)
         _, totals = await read_view(write.connection, write.layout, record.subject, record.name)
-        return totals.chunks >= self._tuning.index_rows and not totals.indexed
+        return _Due(
+            merging=shape.is_due,
+            indexing=totals.chunks >= self._tuning.index_rows and not totals.indexed,
+        )
+
+    async def _tidy(self, write: Write, due: _Due) -> None:
+        if due.merging:
+            await merge_segments(self._sessions, write.record, write.merge_lock)
+        if due.indexing:
+            await ensure_index(self._sessions, write.record)
+
+
+class _Due(NamedTuple):
+    merging: bool = False
+    indexing: bool = False
+
+
+_NOTHING_DUE: Final = _Due()
 
 
 async def _find(write: Write, document: str, *, lock: bool = False) -> tuple[int, str] | None:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+import anyio.to_thread
 import numpy as np
+from numpy.typing import NDArray
 from psycopg import AsyncConnection
 
+from pincite.bm25.builder import keyword_arrays
 from pincite.errors import EmbeddingError
 from pincite.model.fields import extend_spec
 from pincite.stores.checks import check_model
@@ -20,16 +23,18 @@ from pincite.stores.codec import model_text, spec_text
 from pincite.stores.intake import stored_chunks
 from pincite.stores.postgres.filters import fields_json
 from pincite.stores.postgres.layout import Layout
-from pincite.stores.postgres.packing import name_key, owner_key, pack, pack_term
+from pincite.stores.postgres.packing import name_key, owner_key, pack
+from pincite.stores.postgres.postings import inverted
 from pincite.stores.postgres.record import Record, read_record
 from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row, halfvec_bytes, row_texts
+from pincite.stores.postgres.segments import write_segment
 from pincite.stores.prepare import Prepared, prepare, stored_vectors
 from pincite.text.analysis import default_analyzer
 
 if TYPE_CHECKING:
     from pincite.model.documents import EmbeddedDocument
 
-__all__ = ["Write", "make_ready", "remove_rows", "update_record"]
+__all__ = ["IndexedText", "Write", "analysed", "make_ready", "remove_rows", "update_record"]
 
 _LONGEST_VECTOR: Final = 16_000
 _MOST_PARTS: Final = 64
@@ -44,18 +49,24 @@ WHERE d.key = ANY(%s) ORDER BY c.key"""
 
 # What psycopg sends as it is: JSON as text, and bytes in the binary form of jsonb and halfvec.
 _TYPES: Final = (
-    *("int8", "int4", "int8", "int8", "int4", "text", "bytea", "text", "text"),
+    *("int8", "int4", "int4", "int8", "int8", "text", "bytea", "text", "text"),
     "bytea",
 )
 
 _JSONB: Final = b"\x01"
 """The version of jsonb's binary form, which is JSON behind it."""
 
-Terms = list[tuple[Mapping[str, int], int]]
+_WRITES: Final = "writes"
+_MERGES: Final = "merges"
+
+Arrays = Mapping[str, NDArray[Any]]
+
+IndexedText = tuple[str, str]
+"""A text and the language it is analysed in."""
 
 
-def make_ready(documents: Sequence[EmbeddedDocument]) -> list[tuple[Prepared, Terms]]:
-    """Check, encode and analyse documents, in the order that they are locked in.
+def make_ready(documents: Sequence[EmbeddedDocument]) -> list[Prepared]:
+    """Check and encode documents, in the order that they are locked in.
 
     The last of two with one id stands. Raises as ``stores.prepare.prepare`` does, and
     ``EmbeddingError`` for vectors longer than pgvector holds.
@@ -67,8 +78,7 @@ def make_ready(documents: Sequence[EmbeddedDocument]) -> list[tuple[Prepared, Te
                 f"Document {name!r} has vectors of {length} dimensions and PostgreSQL holds"
                 f" {_LONGEST_VECTOR}; use a model with fewer, or another store."
             )
-    ordered = sorted(latest.values(), key=lambda each: name_key(each.given.document))
-    return [(prepared, prepared.terms()) for prepared in ordered]
+    return sorted(latest.values(), key=lambda each: name_key(each.given.document))
 
 
 @dataclass(slots=True)
@@ -79,6 +89,23 @@ class Write:
     layout: Layout
     record: Record
 
+    @property
+    def merge_lock(self) -> int:
+        """What whoever removes segments of the collection holds."""
+        return self._lock(_MERGES)
+
+    async def share(self) -> None:
+        """Wait while another writes all of the collection anew, and let none begin."""
+        await self.run("SELECT pg_advisory_xact_lock_shared(%s)", [self._lock(_WRITES)])
+
+    async def exclude(self) -> None:
+        """Wait for those who write to the collection or merge it, and let none begin."""
+        for purpose in (_MERGES, _WRITES):
+            await self.run("SELECT pg_advisory_xact_lock(%s)", [self._lock(purpose)])
+
+    def _lock(self, purpose: str) -> int:
+        return self.layout.lock(owner_key(self.record.subject, self.record.name), purpose)
+
     async def run(
         self, template: LiteralString, parameters: Any = None, **parts: Any
     ) -> list[tuple[Any, ...]]:
@@ -87,29 +114,27 @@ class Write:
         cursor = await self.connection.execute(query, parameters)
         return await cursor.fetchall() if cursor.description else []
 
-    async def commit(self, ready: Sequence[tuple[Prepared, Terms]]) -> int:
-        """Write the documents that are not stored just so; chunks in the collection's vectors
-        afterwards are what it had, and the number returned more."""
-        self.record = await update_record(
-            self, lambda record: _adopted(record, [prepared for prepared, _ in ready])
-        )
+    async def commit(self, ready: Sequence[Prepared]) -> int:
+        """Write the documents that are not stored just so; how many chunks."""
+        self.record = await update_record(self, lambda record: _adopted(record, ready))
         stored = dict(
             await self.run(
                 "SELECT name, digest FROM {documents} WHERE collection = %s AND name = ANY(%s)",
-                [self.record.key, [name_key(p.given.document) for p, _ in ready]],
+                [self.record.key, [name_key(p.given.document) for p in ready]],
             )
         )
-        changed = [
-            (p, terms) for p, terms in ready if stored.get(name_key(p.given.document)) != p.digest
-        ]
+        changed = [p for p in ready if stored.get(name_key(p.given.document)) != p.digest]
         if not changed:
             return 0
-        keys = await self._upsert_documents([prepared for prepared, _ in changed])
+        texts = [text for prepared in changed for text in prepared.texts()]
+        arrays = await anyio.to_thread.run_sync(analysed, texts)
+        keys = await self._upsert_documents(changed)
         gone, gone_tokens = await remove_rows(self, keys)
-        chunks, tokens = await self._insert_chunks(changed, keys)
-        await self._add_geometry([prepared for prepared, _ in changed], keys)
-        await self.count(chunks - gone, tokens - gone_tokens)
-        return chunks
+        await self._insert_chunks(changed, keys, arrays)
+        await self._add_geometry(changed, keys)
+        tokens = int(arrays["lengths"].sum(dtype=np.int64))
+        await self.count(len(texts) - gone, tokens - gone_tokens)
+        return len(texts)
 
     async def count(self, chunks: int, tokens: int) -> None:
         """Add to the collection's counts; sum their rows up when there are many."""
@@ -192,20 +217,20 @@ class Write:
         return [keys[name] for name in names]
 
     async def _insert_chunks(
-        self, changed: Sequence[tuple[Prepared, Terms]], documents: Sequence[int]
-    ) -> tuple[int, int]:
-        """Rows and postings of the documents' chunks; how many chunks, and terms in them."""
-        total = sum(len(prepared.rows) for prepared, _ in changed)
+        self, changed: Sequence[Prepared], documents: Sequence[int], arrays: Arrays
+    ) -> None:
+        """Rows and postings of the documents' chunks."""
+        lengths = arrays["lengths"].tolist()
         numbers = await self.run(
             "SELECT nextval(pg_get_serial_sequence(%s, 'key')) FROM generate_series(1, %s)",
-            [self.layout.table("chunks").as_string(self.connection), total],
+            [self.layout.table("chunks").as_string(self.connection), len(lengths)],
         )
         keys = [key for (key,) in numbers]
         chunk_rows = []
-        for (prepared, terms), document in zip(changed, documents, strict=True):
-            chunk_rows += _chunk_rows(self.record, prepared, terms, document)
+        for prepared, document in zip(changed, documents, strict=True):
+            chunk_rows += _chunk_rows(self.record, prepared, document)
         columns: LiteralString = (
-            "COPY {chunks} (key, collection, document, chunk_index, length, id, fields, metadata,"
+            "COPY {chunks} (key, length, collection, document, chunk_index, id, fields, metadata,"
             " own, embedding) FROM STDIN (FORMAT BINARY)"
         )
         async with (
@@ -213,26 +238,15 @@ class Write:
             cursor.copy(self.layout.fixed(columns)) as copy,
         ):
             copy.set_types(_TYPES)
-            for key, row in zip(keys, chunk_rows, strict=True):
-                await copy.write_row((key, *row))
-        counted = [each for _, terms in changed for each in terms]
-        await self.copy_postings(keys, counted)
-        return total, sum(length for _, length in counted)
+            for key, length, row in zip(keys, lengths, chunk_rows, strict=True):
+                await copy.write_row((key, length, *row))
+        await self.add_segment(keys, arrays)
 
-    async def copy_postings(self, keys: Sequence[int], counted: Terms) -> None:
-        """Write the postings of chunks from their terms and lengths."""
-        lines: LiteralString = "COPY {postings} (chunk, collection, length, term, tf) FROM STDIN"
-        async with (
-            self.connection.cursor() as cursor,
-            cursor.copy(self.layout.fixed(lines)) as copy,
-        ):
-            for key, (frequencies, length) in zip(keys, counted, strict=True):
-                head = f"{key}\t{self.record.key}\t{length}\t"
-                await copy.write(
-                    "".join(
-                        f"{head}{_copied(term)}\t{count}\n" for term, count in frequencies.items()
-                    )
-                )
+    async def add_segment(self, keys: Sequence[int], arrays: Arrays) -> None:
+        """Write the postings of chunks, which are the rows of ``arrays``."""
+        assert self.record.key is not None
+        made = inverted(arrays, np.array(keys, dtype=np.int64))
+        await write_segment(self.connection, self.layout, self.record.key, made.blocks(), len(keys))
 
     async def _add_geometry(self, prepared: Sequence[Prepared], keys: Sequence[int]) -> None:
         await self.run("DELETE FROM {geometry} WHERE document = ANY(%s)", [list(keys)])
@@ -242,12 +256,14 @@ class Write:
 
 
 async def remove_rows(write: Write, documents: Sequence[int]) -> tuple[int, int]:
-    """Remove chunks and postings of documents; how many chunks, and terms in them, went."""
+    """Remove chunks of documents; how many chunks, and terms in them, went."""
     ((chunks, tokens),) = await write.run(
-        """WITH gone AS (DELETE FROM {chunks} WHERE document = ANY(%s) RETURNING key, length),
-        words AS (DELETE FROM {postings} p USING gone WHERE p.chunk = gone.key)
-        SELECT count(*), coalesce(sum(length), 0)::bigint FROM gone""",
-        [list(documents)],
+        """WITH removed AS (
+            DELETE FROM {chunks} WHERE document = ANY(%(d)s) RETURNING key, length),
+        noted AS (INSERT INTO {gone} (collection, keys)
+            SELECT %(c)s, string_agg(int8send(key), '') FROM removed HAVING count(*) > 0)
+        SELECT count(*), coalesce(sum(length), 0)::bigint FROM removed""",
+        {"c": write.record.key, "d": list(documents)},
     )
     return chunks, tokens
 
@@ -315,9 +331,12 @@ def _adopted(record: Record, prepared: Sequence[Prepared]) -> Record:
     return record
 
 
-def _chunk_rows(
-    record: Record, prepared: Prepared, terms: Terms, document: int
-) -> list[tuple[Any, ...]]:
+def analysed(texts: Sequence[IndexedText]) -> Arrays:
+    """The keyword arrays of a segment with a row for each text."""
+    return keyword_arrays(default_analyzer(), [text for text, _ in texts], [c for _, c in texts])
+
+
+def _chunk_rows(record: Record, prepared: Prepared, document: int) -> list[tuple[Any, ...]]:
     given = prepared.given
     vectors = stored_vectors(given.vectors, normalized=record.normalized)
     return [
@@ -325,26 +344,15 @@ def _chunk_rows(
             record.key,
             document,
             row[0],
-            length,
             pack(chunk.id),
             _JSONB + fields_json(chunk, record.spec).encode(),
             *row_texts(row, given.title, f"document {given.document!r}"),
             embedding,
         )
-        for chunk, row, (_, length), embedding in zip(
+        for chunk, row, embedding in zip(
             stored_chunks(record.subject, record.name, given),
             prepared.rows,
-            terms,
             halfvec_bytes(vectors),
             strict=True,
         )
     ]
-
-
-def _copied(term: str) -> str:
-    """A term as a line of COPY takes it."""
-    packed = pack_term(term)
-    if "\\" in packed or "\t" in packed or "\n" in packed or "\r" in packed:
-        packed = packed.replace("\\", "\\\\").replace("\t", "\\t")
-        packed = packed.replace("\n", "\\n").replace("\r", "\\r")
-    return packed
