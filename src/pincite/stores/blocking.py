@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -59,6 +67,20 @@ if TYPE_CHECKING:
         ) -> tuple[str, ModelIdentity | None] | None: ...
 
         async def stats(self, subject: str, collection: str) -> dict[str, Any]: ...
+
+        def stored_documents(
+            self, subject: str, collection: str
+        ) -> AsyncGenerator[EmbeddedDocument]: ...
+
+        async def aliases(self, subject: str, collection: str) -> Mapping[str, str]: ...
+
+        async def add_aliases(
+            self, subject: str, collection: str, aliases: Mapping[str, str]
+        ) -> None: ...
+
+        async def alpha(self, subject: str, collection: str) -> float | None: ...
+
+        async def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None: ...
 
         def reader(self, subject: str, collections: Sequence[str]) -> AsyncReader: ...
 
@@ -157,6 +179,35 @@ class Blocking:
     def declare(self, subject: str, collection: str, fields: Mapping[str, Field]) -> None:
         """Declare the types of fields."""
         self._loop.call(partial(self.async_store.declare, subject, collection, fields))
+
+    def stored_documents(self, subject: str, collection: str) -> Iterator[EmbeddedDocument]:
+        """Every document of one committed state, ordered by id, with its vectors as stored."""
+        documents = self.async_store.stored_documents(subject, collection)
+
+        async def following() -> EmbeddedDocument | None:
+            return await anext(documents, None)
+
+        try:
+            while (document := self._loop.call(following)) is not None:
+                yield document
+        finally:
+            self._loop.call(documents.aclose)
+
+    def aliases(self, subject: str, collection: str) -> Mapping[str, str]:
+        """Old document ids and what they are called now."""
+        return self._loop.call(partial(self.async_store.aliases, subject, collection))
+
+    def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents."""
+        self._loop.call(partial(self.async_store.add_aliases, subject, collection, aliases))
+
+    def alpha(self, subject: str, collection: str) -> float | None:
+        """The collection's own weight of the vector side, None for the default of all stores."""
+        return self._loop.call(partial(self.async_store.alpha, subject, collection))
+
+    def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
+        """Set that weight."""
+        self._loop.call(partial(self.async_store.set_alpha, subject, collection, alpha))
 
     def stats(self, subject: str, collection: str) -> dict[str, Any]:
         """Counts of a collection."""

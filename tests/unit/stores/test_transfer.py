@@ -1,4 +1,4 @@
-"""A collection as a file and back, between the local and the memory store."""
+"""A collection as a file and back, between the local, the memory and the PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ from pincite.model.fields import Field, FieldType
 from pincite.model.geometry import BboxRect, TableSpan, Word, WordBoxes
 from pincite.stores.local.store import LocalStore
 from pincite.stores.memory import MemoryStore
+from pincite.stores.ports import SyncStore
 from pincite.stores.transfer import export_collection, import_collection
+from pincite.stores.uri import open_sync_store
 
-Store = LocalStore | MemoryStore
+Store = Any
 MakeStore = Callable[[], Store]
 
 S, C = "tenant/ü", "papers"
@@ -151,7 +154,8 @@ def state(store: Store) -> dict[str, Any]:
         "model": store.model(S, C),
         "aliases": store.aliases(S, C),
         "keyword": [(hit.chunk.id, hit.score) for hit in keyword],
-        "near": [(hit.chunk.id, hit.score) for hit in near],
+        # A database multiplies in single precision.
+        "near": [(hit.chunk.id, round(hit.score, 4)) for hit in near],
     }
 
 
@@ -169,8 +173,25 @@ def local(tmp_path: Path) -> Iterator[MakeStore]:
 
 
 @pytest.fixture
-def makers(local: MakeStore) -> dict[str, MakeStore]:
-    return {"local": local, "memory": MemoryStore}
+def postgres(request: pytest.FixtureRequest) -> Iterator[MakeStore]:
+    """The server is started at the first call."""
+    made: list[SyncStore] = []
+
+    def make() -> SyncStore:
+        uri = request.getfixturevalue("postgres_uri")
+        schema = next(request.getfixturevalue("postgres_schemas"))
+        place = f"{uri}{'&' if '?' in uri else '?'}schema={schema}"
+        made.append(open_sync_store(place, create=True))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def makers(local: MakeStore, postgres: MakeStore) -> dict[str, MakeStore]:
+    return {"local": local, "memory": MemoryStore, "postgres": postgres}
 
 
 ENDINGS = [
@@ -180,8 +201,10 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("target", ["local", "memory"])
-@pytest.mark.parametrize("source", ["local", "memory"])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [*product(["local", "memory"], repeat=2), ("local", "postgres"), ("postgres", "local")],
+)
 def test_what_was_exported_is_imported_whole(
     makers: dict[str, MakeStore], tmp_path: Path, source: str, target: str, ending: str
 ) -> None:
@@ -214,7 +237,7 @@ def test_what_was_exported_is_imported_whole(
 
 def test_unit_rows_stay_bit_for_bit(makers: dict[str, MakeStore], tmp_path: Path) -> None:
     """Unit length is not reached again by float16 rows: they must not be rounded twice."""
-    for name in ("local", "memory"):
+    for name in ("local", "memory", "postgres"):
         first, second = makers[name](), makers[name]()
         for size, seed in ((2, 0), (3, 1), (64, 2)):
             made = np.random.default_rng(seed).normal(size=(300, size)).astype(np.float32)
@@ -230,7 +253,8 @@ def test_raw_vectors_stay_raw(makers: dict[str, MakeStore], tmp_path: Path) -> N
     raw = ModelIdentity("raw", 2, normalized=False)
     chunk = [ChunkResult(content="salt", chunk_index=0)]
     made = EmbeddedDocument("d", "", chunk, np.array([[3, 400.5]], np.float32), "e", model=raw)
-    for number, (source, target) in enumerate([("local", "memory"), ("memory", "local")]):
+    pairs = [("local", "memory"), ("memory", "local"), ("local", "postgres"), ("postgres", "local")]
+    for number, (source, target) in enumerate(pairs):
         first, second = makers[source](), makers[target]()
         first.commit("s", "c", [made])
         export_collection(first, "s", "c", tmp_path / f"{number}.jsonl")
@@ -238,11 +262,12 @@ def test_raw_vectors_stay_raw(makers: dict[str, MakeStore], tmp_path: Path) -> N
         assert second.vectors("s", "c", "d").tolist() == [[3, 400.5]]
 
 
-def test_the_weight_of_the_vector_side_goes_along(local: MakeStore, tmp_path: Path) -> None:
-    first, second = local(), local()
+@pytest.mark.parametrize("kind", ["local", "postgres"])
+def test_the_weight_of_the_vector_side_goes_along(
+    makers: dict[str, MakeStore], kind: str, tmp_path: Path
+) -> None:
+    first, second = makers[kind](), makers[kind]()
     fill(first)
-    assert isinstance(first, LocalStore)
-    assert isinstance(second, LocalStore)
     first.set_alpha(S, C, 0.25)
     export_collection(first, S, C, tmp_path / "a.jsonl")
 

@@ -74,7 +74,7 @@ def halfvec_bytes(vectors: NDArray[np.float16]) -> list[bytes]:
     return [head + row.tobytes() for row in vectors.astype(">f2")]
 
 
-def halfvec_rows(values: Sequence[bytes]) -> NDArray[np.float32]:
-    """What ``halfvec_bytes`` wrote, shape (n, d)."""
+def halfvec_rows(values: Sequence[bytes]) -> NDArray[Any]:
+    """What ``halfvec_bytes`` wrote, float16 of shape (n, d)."""
     rows = [np.frombuffer(value, dtype=">f2", offset=4) for value in values]
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows, dtype=np.float16)

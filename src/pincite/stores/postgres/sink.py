@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, LiteralString, NamedTuple
@@ -25,11 +25,12 @@ from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.packing import name_key, pack, unpack
 from pincite.stores.postgres.reader import PgVectorStore, alias_filter
 from pincite.stores.postgres.reanalysing import reanalyse
-from pincite.stores.postgres.record import Record, read_record, read_view
+from pincite.stores.postgres.record import Record, read_aliases, read_record, read_view
 from pincite.stores.postgres.rows import halfvec_rows
 from pincite.stores.postgres.segments import merge_segments, read_shape
 from pincite.stores.postgres.sessions import Sessions
 from pincite.stores.postgres.stats import read_stats
+from pincite.stores.postgres.stored import stored_documents
 from pincite.stores.postgres.writer import Write, make_ready, remove_rows, update_record
 
 if TYPE_CHECKING:
@@ -209,6 +210,28 @@ class PgSink:
             )
             await write.refresh([key])
 
+    async def add_aliases(self, subject: str, collection: str, aliases: Mapping[str, str]) -> None:
+        """Let old ids stand for documents; an id that a document has is passed over.
+
+        Raises ``InvalidArgument`` for a document that is not there.
+        """
+        async with self._writing(subject, collection) as write:
+            for alias, document in aliases.items():
+                key_text(alias, "document id")
+                key, _ = await _named(write, document)
+                await write.run(
+                    "INSERT INTO {aliases} SELECT %(c)s, %(name)s, %(alias)s, %(key)s"
+                    " WHERE NOT EXISTS (SELECT FROM {documents}"
+                    " WHERE collection = %(c)s AND name = %(name)s)"
+                    " ON CONFLICT (collection, name) DO UPDATE SET document = excluded.document",
+                    {
+                        "c": write.record.key,
+                        "name": name_key(alias),
+                        "alias": pack(alias),
+                        "key": key,
+                    },
+                )
+
     async def set_metadata(
         self, subject: str, collection: str, document: str, metadata: Mapping[str, Any]
     ) -> None:
@@ -316,7 +339,8 @@ class PgSink:
                     ),
                     [key],
                 )
-                return halfvec_rows([value for (value,) in await cursor.fetchall()])
+                rows = halfvec_rows([value for (value,) in await cursor.fetchall()])
+        return rows.astype("float32")
 
     async def geometry(self, subject: str, collection: str, document: str) -> Geometry | None:
         """What the parser found of the document's pages and words; None when nothing was given,
@@ -328,6 +352,28 @@ class PgSink:
                 "SELECT data FROM {geometry} WHERE document = %s", [row[0]]
             )
         return geometry_of(data[0][0], f"geometry of {document!r}") if data else None
+
+    async def aliases(self, subject: str, collection: str) -> dict[str, str]:
+        """Old document ids and what they are called now."""
+        async with self._sessions.reading() as connection:
+            layout = self._sessions.layout
+            record = await read_record(connection, layout, subject, collection)
+            found = await read_aliases(connection, layout, record)
+        return {unpack(old): unpack(new) for old, new in found.items()}
+
+    async def stored_documents(
+        self, subject: str, collection: str
+    ) -> AsyncGenerator[EmbeddedDocument]:
+        """Every document of one committed state, ordered by id, with its vectors as stored
+        (float16). Readers and writers go on meanwhile."""
+        async with self._sessions.reading() as connection:
+            found = stored_documents(connection, self._sessions.layout, subject, collection)
+            async for document in found:
+                yield document
+
+    async def alpha(self, subject: str, collection: str) -> float | None:
+        """The weight that ``set_alpha`` gave."""
+        return (await self._read(subject, collection)).alpha
 
     async def model(self, subject: str, collection: str) -> tuple[str, ModelIdentity | None] | None:
         """Endpoint and identity of the collection's vectors, None before the first write."""
