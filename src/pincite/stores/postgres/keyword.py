@@ -72,7 +72,7 @@ async def find(leg: Leg, groups: Sequence[Group]) -> list[Found]:
     words = sorted({word_of(term) for group, _ in ordered for term in group})
     if not words or leg.record.key is None:
         return [Found(group, count, union([])) for group, count in ordered]
-    rows = await leg.run(leg.layout.sql(_BLOCKS), {"words": words}, binary=True)
+    rows = await leg.run(leg.layout.fixed(_BLOCKS), {"words": words}, binary=True)
     gone = keys_of(keys for held, keys in rows if held is None)
     blocks = [Block(held, data) for held, data in rows if held is not None]
     postings = {word: [block.find(word) for block in blocks] for word in words}
@@ -159,6 +159,6 @@ async def _best(
         "limit": limit,
     }
     if depth is None:
-        return await best(leg, leg.layout.sql(_GIVEN), given, whole=whole)
+        return await best(leg, leg.layout.fixed(_GIVEN), given, whole=whole)
     scored: sql.Composed = leg.layout.sql(_GIVEN_KEPT, condition=leg.where.condition)
     return await best(leg, scored, given, whole=whole)

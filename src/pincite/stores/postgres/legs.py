@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection, sql
@@ -56,7 +57,7 @@ class Leg:
     where: FilterSql
 
     async def run(
-        self, query: sql.Composed, parameters: dict[str, Any], *, binary: bool = False
+        self, query: sql.Composed | bytes, parameters: dict[str, Any], *, binary: bool = False
     ) -> list[tuple[Any, ...]]:
         """The rows of a statement with the filter's parameters and the collection as ``c``."""
         bound = {**self.where.parameters, "c": self.record.key, **parameters}
@@ -155,16 +156,22 @@ def _score(leg: Leg) -> sql.Composed:
 
 
 async def best(
-    leg: Leg, scored: sql.Composed, given: dict[str, Any], *, whole: bool
+    leg: Leg, scored: sql.Composed | bytes, given: dict[str, Any], *, whole: bool
 ) -> list[Scored]:
     """The best of the rows that ``scored`` gives, ties by id."""
-    query = leg.layout.sql(
+    if isinstance(scored, sql.Composed):
+        scored = scored.as_bytes()
+    rows = await leg.run(scored + _best_sql(leg.layout, whole=whole), given)
+    return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
+
+
+@lru_cache(maxsize=64)
+def _best_sql(layout: Layout, *, whole: bool) -> bytes:
+    return layout.sql(
         _BEST,
         columns=sql.SQL(", ") + CHUNK_COLUMNS if whole else sql.SQL(""),
-        documents_of=leg.layout.sql(_DOCUMENTS_OF) if whole else sql.SQL(""),
-    )
-    rows = await leg.run(scored + query, given)
-    return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
+        documents_of=layout.sql(_DOCUMENTS_OF) if whole else sql.SQL(""),
+    ).as_bytes()
 
 
 def distance_sql(layout: Layout, dimension: int | None, query: sql.Composable | None = None) -> Any:
