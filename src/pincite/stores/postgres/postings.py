@@ -153,6 +153,8 @@ class Block:
     def whole(self) -> Inverted:
         """Everything."""
         counts = self._counts.astype(np.int64)
+        if counts.sum() != self._total:
+            raise _damaged()
         return Inverted(self.words(), counts, self._postings(0, self._total))
 
     def _postings(self, start: int, count: int) -> Postings:
