@@ -140,9 +140,17 @@ class Analyzer:
 
         code = language_code(language)
         wanted = {term for group in groups for term in group}
+        known = self._counts.setdefault(code, {})
+        # Most chunks hold none of the terms; each is looked at once, wherever it stands.
+        hot = {
+            chunk
+            for chunk in set(text.split())
+            if not wanted.isdisjoint((known.get(chunk) or self._count(chunk, code, known))[0])
+        }
         found = [
             (match.start() + start, match.start() + end)
-            for match in chunks().finditer(text)
+            for match in (chunks().finditer(text) if hot else ())
+            if match.group() in hot
             for term, start, end, _ in self._chunk_tokens(match.group(), code)
             if term in wanted
         ]

@@ -8,7 +8,8 @@ of the store. A filter is answered by the server, for the best candidates or for
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, LiteralString, NamedTuple
+from functools import lru_cache
+from typing import Final, LiteralString, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from pincite.bm25.formulas import Bm25Parameters, idf
 from pincite.bm25.kernels import rounded
 from pincite.bm25.search import Group, in_order
 from pincite.segments.ranking import at_least_kth
-from pincite.stores.postgres.legs import Leg, Scored, best
+from pincite.stores.postgres.layout import Layout
+from pincite.stores.postgres.legs import DOCUMENTS_OF, Leg, Scored
 from pincite.stores.postgres.postings import Block, Postings, keys_of, union, word_of
+from pincite.stores.postgres.rows import CHUNK_COLUMNS
 
 __all__ = ["Found", "find", "keyword"]
 
@@ -34,23 +37,25 @@ _CANDIDATES: Final = 400
 # OFFSET 0 keeps each a look-up by its key: how many there are is nothing the planner could know.
 _BLOCKS: Final[LiteralString] = """
 WITH place AS MATERIALIZED (
-    SELECT DISTINCT p.segment, p.first FROM unnest(%(words)s::bytea[]) w(word)
+    SELECT p.segment, p.first, array_agg(w.n - 1) AS wanted
+    FROM unnest(%(words)s::bytea[]) WITH ORDINALITY w(word, n)
     CROSS JOIN (SELECT key FROM {segments} WHERE collection = %(c)s) s
     CROSS JOIN LATERAL (SELECT segment, first FROM {postings}
-        WHERE segment = s.key AND first <= w.word ORDER BY first DESC LIMIT 1) p)
-SELECT b.words, b.data FROM place CROSS JOIN LATERAL (
+        WHERE segment = s.key AND first <= w.word ORDER BY first DESC LIMIT 1) p
+    GROUP BY p.segment, p.first)
+SELECT place.wanted, b.words, b.data FROM place CROSS JOIN LATERAL (
     SELECT words, data FROM {postings} WHERE segment = place.segment AND first = place.first
     OFFSET 0) b
-UNION ALL SELECT NULL, keys FROM {gone} WHERE collection = %(c)s"""
+UNION ALL SELECT NULL, NULL, keys FROM {gone} WHERE collection = %(c)s"""
 
-_GIVEN: Final[LiteralString] = """
-WITH scored AS MATERIALIZED (
-    SELECT * FROM unnest(%(keys)s::bigint[], %(scores)s::float4[]) u(key, score))"""
+_CANDIDATE_ROWS: Final[LiteralString] = """
+SELECT c.id, c.key, c.score::float8{columns} FROM (
+    SELECT c.*, u.score FROM unnest(%(keys)s::bigint[], %(scores)s::float4[]) u(key, score)
+    CROSS JOIN LATERAL (SELECT * FROM {chunks} WHERE key = u.key OFFSET 0) c
+    WHERE """
 
-_GIVEN_KEPT: Final[LiteralString] = """
-WITH scored AS MATERIALIZED (
-    SELECT u.key, u.score FROM unnest(%(keys)s::bigint[], %(scores)s::float4[]) u(key, score)
-    CROSS JOIN LATERAL (SELECT * FROM {chunks} WHERE key = u.key OFFSET 0) c WHERE {condition})"""
+_IN_ORDER: Final[LiteralString] = """ ORDER BY u.score DESC, c.id LIMIT %(limit)s) c{documents_of}
+ORDER BY c.score DESC, c.id"""
 
 _KEPT: Final[LiteralString] = (
     "SELECT string_agg(int8send(c.key), '') FROM {chunks} c"
@@ -73,9 +78,13 @@ async def find(leg: Leg, groups: Sequence[Group]) -> list[Found]:
     if not words or leg.record.key is None:
         return [Found(group, count, union([])) for group, count in ordered]
     rows = await leg.run(leg.layout.fixed(_BLOCKS), {"words": words}, binary=True)
-    gone = keys_of(keys for held, keys in rows if held is None)
-    blocks = [Block(held, data) for held, data in rows if held is not None]
-    postings = {word: [block.find(word) for block in blocks] for word in words}
+    gone = keys_of(keys for wanted, _, keys in rows if wanted is None)
+    postings: dict[bytes, list[Postings]] = {word: [] for word in words}
+    for wanted, held, data in rows:
+        if wanted is not None:
+            block = Block(held, data)
+            for number in wanted:
+                postings[words[number]].append(block.find(words[number]))
     found = []
     for group, count in ordered:
         each = union([held for term in group for held in postings[word_of(term)]])
@@ -99,17 +108,15 @@ async def keyword(
     if not len(keys):
         return []
     if not leg.where.restricts:
-        return await _best(leg, keys, scores, limit, whole=whole)
+        return await _best(leg, keys, scores, limit, limit, whole=whole)
     most = max(_CANDIDATES, 4 * limit)
-    found = await _best(leg, keys, scores, limit, depth=most, whole=whole)
+    found = await _best(leg, keys, scores, limit, most, whole=whole)
     if len(found) == limit or len(keys) <= most:
         return found
     query = leg.layout.sql(_KEPT, condition=leg.where.condition)
     ((kept,),) = await leg.run(query, {}, binary=True)
     among = np.isin(keys, keys_of([kept] if kept else []))
-    if not among.any():
-        return []
-    return await _best(leg, keys[among], scores[among], limit, whole=whole)
+    return await _best(leg, keys[among], scores[among], limit, limit, whole=whole)
 
 
 def score(
@@ -119,26 +126,27 @@ def score(
     held = [each for each in found if len(each.postings.keys)]
     if not held:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-    known, places = _places([each.postings.keys for each in held])
-    scores = np.zeros(len(known), dtype=np.float64)
+    low, known, places = _places([each.postings.keys for each in held])
+    size = max(int(place.max()) for place in places) + 1
+    scores = np.zeros(size, dtype=np.float64)
     parameters = Bm25Parameters()
     for (_, count, (keys, tfs, lengths)), place in zip(held, places, strict=True):
         weight = count * idf(rows, len(keys))
         scores[place] += weight * parameters.factors(tfs, lengths, average)
     touched = np.flatnonzero(scores)
-    return known[touched], rounded(scores[touched])
+    return touched + low if known is None else known[touched], rounded(scores[touched])
 
 
 def _places(
     keys: Sequence[NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Keys in ascending order, among them all of ``keys``, and where those stand."""
+) -> tuple[int, NDArray[np.int64] | None, list[NDArray[np.int64]]]:
+    """Where each key has its place: above the lowest, or among all that there are."""
     low = min(int(each.min()) for each in keys)
     span = max(int(each.max()) for each in keys) - low + 1
     if span <= max(_DENSE, _SPARSE * sum(map(len, keys))):
-        return np.arange(low, low + span), [each - low for each in keys]
+        return low, None, [each - low for each in keys]
     known = np.unique(np.concatenate(keys))
-    return known, [np.searchsorted(known, each) for each in keys]
+    return 0, known, [np.searchsorted(known, each) for each in keys]
 
 
 async def _best(
@@ -146,19 +154,23 @@ async def _best(
     keys: NDArray[np.int64],
     scores: NDArray[np.float32],
     limit: int,
+    most: int,
     *,
-    depth: int | None = None,
     whole: bool,
 ) -> list[Scored]:
-    """The best of the chunks; with ``depth``, of those of the first so many that the filter
+    """The best of the first ``most`` chunks (and those equal to the last) that the filter
     keeps."""
-    reached = at_least_kth(scores, depth or limit)
-    given: dict[str, Any] = {
-        "keys": keys[reached].tolist(),
-        "scores": scores[reached].tolist(),
-        "limit": limit,
-    }
-    if depth is None:
-        return await best(leg, leg.layout.fixed(_GIVEN), given, whole=whole)
-    scored: sql.Composed = leg.layout.sql(_GIVEN_KEPT, condition=leg.where.condition)
-    return await best(leg, scored, given, whole=whole)
+    reached = at_least_kth(scores, most)
+    given = {"keys": keys[reached].tolist(), "scores": scores[reached].tolist(), "limit": limit}
+    before, after = _best_sql(leg.layout, whole=whole)
+    rows = await leg.run(before + leg.where.condition.as_bytes() + after, given)
+    return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
+
+
+@lru_cache(maxsize=64)
+def _best_sql(layout: Layout, *, whole: bool) -> tuple[bytes, bytes]:
+    """What stands before and after the filter's condition."""
+    columns = sql.SQL(", ") + CHUNK_COLUMNS if whole else sql.SQL("")
+    documents_of = layout.sql(DOCUMENTS_OF) if whole else sql.SQL("")
+    before = layout.sql(_CANDIDATE_ROWS, columns=columns)
+    return before.as_bytes(), layout.sql(_IN_ORDER, documents_of=documents_of).as_bytes()

@@ -19,7 +19,7 @@ from pincite.stores.postgres.layout import Layout
 from pincite.stores.postgres.record import Record, Totals
 from pincite.stores.postgres.rows import CHUNK_COLUMNS
 
-__all__ = ["INDEXABLE", "Leg", "Scored", "Tuning", "best", "distance_sql", "vector"]
+__all__ = ["DOCUMENTS_OF", "INDEXABLE", "Leg", "Scored", "Tuning", "distance_sql", "vector"]
 
 INDEXABLE: Final = 4_000
 """Dimensions up to which pgvector can index half-precision vectors."""
@@ -66,15 +66,16 @@ class Leg:
         return rows
 
 
-# The rows that reach the k-th score, ties and all, are few; only those are put in order.
+# The rows that reach the k-th score, ties and all, are few; only those are put in order. OFFSET 0
+# keeps each a look-up by its key: how many there are is nothing that the planner could know.
 _BEST: Final[LiteralString] = """
-SELECT c.id, s.key, s.score::float8{columns} FROM scored s
+SELECT (SELECT count(*) FROM scored), c.id, s.key, s.score::float8{columns} FROM scored s
 CROSS JOIN LATERAL (SELECT * FROM {chunks} WHERE key = s.key OFFSET 0) c{documents_of}
 WHERE s.score >= coalesce(
     (SELECT score FROM scored ORDER BY score DESC OFFSET %(limit)s - 1 LIMIT 1), '-infinity')
 ORDER BY s.score DESC, c.id LIMIT %(limit)s"""
 
-_DOCUMENTS_OF: Final[LiteralString] = """
+DOCUMENTS_OF: Final[LiteralString] = """
 CROSS JOIN LATERAL (SELECT * FROM {documents} WHERE key = c.document OFFSET 0) d"""
 
 _FROM_KEPT: Final[LiteralString] = (
@@ -85,15 +86,14 @@ _FROM_KEPT: Final[LiteralString] = (
 _EXACT: Final[LiteralString] = """
 WITH scored AS MATERIALIZED (SELECT c.key, {score}::float4 AS score{kept})"""
 
+_EXACT_IF_FEW: Final[LiteralString] = """
+WITH scored AS MATERIALIZED (SELECT c.key, {score}::float4 AS score FROM (
+    SELECT c.key, c.embedding{kept} LIMIT %(most)s + 1) c)"""
+
 _NEAREST: Final[LiteralString] = """
 WITH near AS MATERIALIZED (
     SELECT c.key, c.embedding{kept} ORDER BY {distance} LIMIT %(candidates)s),
 scored AS MATERIALIZED (SELECT c.key, {score}::float4 AS score FROM near c)"""
-
-_COUNT: Final[LiteralString] = (
-    "SELECT count(*) FROM (SELECT FROM {chunks} c"
-    " WHERE c.collection = %(c)s AND {condition} LIMIT %(most)s + 1) s"
-)
 
 
 async def vector(
@@ -104,21 +104,19 @@ async def vector(
         return []
     unit = prepare_query(query, normalized=leg.record.normalized)
     given = {"q": "[" + ",".join(map(str, unit.tolist())) + "]", "limit": limit}
-    if leg.totals.indexed and not await _is_small(leg, max(tuning.exact_rows, limit)):
+    parts = {"kept": _kept(leg), "score": _score(leg)}
+    most = max(tuning.exact_rows, limit)
+    if leg.totals.indexed and leg.totals.chunks > most:
+        if leg.where.restricts:
+            few = leg.layout.sql(_EXACT_IF_FEW, **parts)
+            found, count = await _best(leg, few, {**given, "most": most}, whole=whole)
+            if count <= most:
+                return found
         found = await _indexed(leg, given, limit, whole=whole)
         if len(found) == limit:
             return found
-    return await best(
-        leg, leg.layout.sql(_EXACT, kept=_kept(leg), score=_score(leg)), given, whole=whole
-    )
-
-
-async def _is_small(leg: Leg, most: int) -> bool:
-    """Whether the filter keeps at most ``most`` chunks."""
-    if leg.totals.chunks <= most or not leg.where.restricts:
-        return leg.totals.chunks <= most
-    query = leg.layout.sql(_COUNT, condition=leg.where.condition)
-    return bool((await leg.run(query, {"most": most}))[0][0] <= most)
+    found, _ = await _best(leg, leg.layout.sql(_EXACT, **parts), given, whole=whole)
+    return found
 
 
 async def _indexed(leg: Leg, given: dict[str, Any], limit: int, *, whole: bool) -> list[Scored]:
@@ -138,7 +136,8 @@ async def _indexed(leg: Leg, given: dict[str, Any], limit: int, *, whole: bool) 
         distance=distance_sql(leg.layout, leg.record.dimension, sql.SQL("%(q)s")),
         score=_score(leg),
     )
-    return await best(leg, query, {**given, "candidates": max(count, limit)}, whole=whole)
+    found, _ = await _best(leg, query, {**given, "candidates": max(count, limit)}, whole=whole)
+    return found
 
 
 def _kept(leg: Leg) -> sql.Composed:
@@ -155,14 +154,14 @@ def _score(leg: Leg) -> sql.Composed:
     return leg.layout.sql("(" + score + ")")
 
 
-async def best(
-    leg: Leg, scored: sql.Composed | bytes, given: dict[str, Any], *, whole: bool
-) -> list[Scored]:
-    """The best of the rows that ``scored`` gives, ties by id."""
-    if isinstance(scored, sql.Composed):
-        scored = scored.as_bytes()
-    rows = await leg.run(scored + _best_sql(leg.layout, whole=whole), given)
-    return [Scored(name, key, score, tuple(row)) for name, key, score, *row in rows]
+async def _best(
+    leg: Leg, scored: sql.Composed, given: dict[str, Any], *, whole: bool
+) -> tuple[list[Scored], int]:
+    """The best of the rows that ``scored`` gives, ties by id, and how many it gives."""
+    query = scored.as_bytes() + _best_sql(leg.layout, whole=whole)
+    rows = await leg.run(query, given)
+    found = [Scored(name, key, score, tuple(row)) for _, name, key, score, *row in rows]
+    return found, rows[0][0] if rows else 0
 
 
 @lru_cache(maxsize=64)
@@ -170,7 +169,7 @@ def _best_sql(layout: Layout, *, whole: bool) -> bytes:
     return layout.sql(
         _BEST,
         columns=sql.SQL(", ") + CHUNK_COLUMNS if whole else sql.SQL(""),
-        documents_of=layout.sql(_DOCUMENTS_OF) if whole else sql.SQL(""),
+        documents_of=layout.sql(DOCUMENTS_OF) if whole else sql.SQL(""),
     ).as_bytes()
 
 
