@@ -72,7 +72,8 @@ class Sessions:
             if found != FORMAT:
                 missing = "holds no Pincite store" if found is None else f"has format {found}"
                 raise StoreNotFound(
-                    f"Schema {self.layout.schema!r} {missing}; call `await store.setup()` once."
+                    f"Schema {self.layout.schema!r} {missing}; call `await store.setup()` once,"
+                    " or run a command that writes, such as `pincite index`."
                 )
             self.layout = await find_layout(connection, self.layout)
         self._known = True
