@@ -32,6 +32,12 @@ std::string_view bytes_in(const py::handle& encoded) {
     return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
 }
 
+// Of a compact ASCII string.
+std::string_view ascii_in(const py::handle& text) {
+    return {reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text.ptr())),
+            static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()))};
+}
+
 // UTF-8, a lone surrogate like any other character.
 py::bytes encoded(const py::handle& text) {
     PyObject* made = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
@@ -67,9 +73,8 @@ private:
     void add(const py::handle& text, std::uint8_t language) {
         if (!PyUnicode_Check(text.ptr())) throw std::invalid_argument("a text is not a string");
         if (PyUnicode_IS_COMPACT_ASCII(text.ptr())) {
-            texts_.push_back({reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text.ptr())),
-                              static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())), true,
-                              language});
+            const std::string_view bytes = ascii_in(text);
+            texts_.push_back({bytes.data(), bytes.size(), true, language});
             return;
         }
         encoded_.push_back(encoded(text));
@@ -124,11 +129,15 @@ py::list texts_of(const std::vector<std::uint32_t>& numbers, const View& view) {
     return result;
 }
 
-void set_stems(Lexicon& lexicon, std::size_t language, const py::list& stems) {
-    const auto& numbers = lexicon.unstemmed().at(language);
-    if (stems.size() != numbers.size()) throw std::invalid_argument("one stem is needed a word");
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        lexicon.set_stem(numbers[i], bytes_in(encoded(stems[i])));
+void set_stems(Lexicon& lexicon, const std::vector<std::uint32_t>& words, const py::list& stems) {
+    if (stems.size() != words.size()) throw std::invalid_argument("one stem is needed a word");
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const py::handle stem = stems[i];
+        if (PyUnicode_Check(stem.ptr()) && PyUnicode_IS_COMPACT_ASCII(stem.ptr())) {
+            lexicon.set_stem(words[i], ascii_in(stem));
+        } else {
+            lexicon.set_stem(words[i], bytes_in(encoded(stem)));
+        }
     }
 }
 
@@ -273,6 +282,12 @@ void bind_build(py::module_& module) {
                                  [&](std::uint32_t n) { return self.lexicon.word(n); });
              },
              py::arg("language"))
+        .def("unfolded",
+             [](const PyLexicon& self, std::size_t language) {
+                 return texts_of(self.lexicon.unfolded().at(language),
+                                 [&](std::uint32_t n) { return self.lexicon.word(n); });
+             },
+             py::arg("language"))
         .def("unread",
              [](const PyLexicon& self, std::size_t language) {
                  return texts_of(self.lexicon.unread().at(language),
@@ -281,9 +296,14 @@ void bind_build(py::module_& module) {
              py::arg("language"))
         .def("set_stems",
              [](PyLexicon& self, std::size_t language, const py::list& stems) {
-                 set_stems(self.lexicon, language, stems);
+                 set_stems(self.lexicon, self.lexicon.unstemmed().at(language), stems);
              },
              py::arg("language"), py::arg("stems"))
+        .def("set_folded",
+             [](PyLexicon& self, std::size_t language, const py::list& terms) {
+                 set_stems(self.lexicon, self.lexicon.unfolded().at(language), terms);
+             },
+             py::arg("language"), py::arg("terms"))
         .def("set_chunks",
              [](PyLexicon& self, std::size_t language, const py::list& chunks) {
                  set_chunks(self.lexicon, language, chunks);

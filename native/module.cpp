@@ -7,7 +7,7 @@
 
 PYBIND11_MODULE(_native, module) {
     module.doc() = "Compiled kernels of Pincite; pincite.segments.kernels decides when they run.";
-    module.attr("KERNEL_VERSION") = 4;
+    module.attr("KERNEL_VERSION") = 5;
     pincite::bm25::bind(module);
     pincite::bind_build(module);
     bind_dense(module);

@@ -153,37 +153,92 @@ private:
     }
 
     void chunk(std::string_view text) {
-        if (!simplified(text)) {
+        if (!simplified(text) || (letters_ && !split())) {
             add(Strings::key(text, tag_of(Kind::kChunk, language_)));
             return;
         }
-        flush();  // words point into the buffer
-        ascii(simple_.data(), simple_.data() + simple_.size());
-        flush();
+        if (!letters_) ascii(simple_.data(), simple_.data() + simple_.size());
+        for (const auto& [run, high] : words_) {
+            if (high) {
+                add(Strings::key(run, tag_of(Kind::kLetters, language_)));
+            } else {
+                ascii(run.data(), run.data() + run.size());
+            }
+        }
         for (const std::string_view run : runs_) pairs(run);
     }
 
-    // The chunk in ASCII, when all its other characters mean as much or are read in pairs.
+    // The chunk with ASCII in place of what means as much, and its runs that are read in pairs;
+    // what is left beyond ASCII are letters, digits and their marks.
     bool simplified(std::string_view text) {
-        simple_.clear();
+        char* const begin = room(text.size());
+        char* to = begin;
         runs_.clear();
+        words_.clear();
+        letters_ = false;
         bool paired = false;
         for (std::size_t i = 0; i < text.size();) {
             const auto [code, size] = character(bytes(text.data()) + i);
             const char mark = code < 0x80 ? static_cast<char>(code)
                                           : code < marks_.size() ? marks_[code] : 0;
             if (!mark && code) return false;
-            const bool pair = mark == Lexicon::kPaired && code >= 0x80;
+            const bool high = code >= 0x80;
+            if (high && mark == Lexicon::kMark && (to == begin || !inside(to[-1]))) return false;
+            const bool pair = high && mark == Lexicon::kPaired;
             if (pair && paired) {
                 runs_.back() = {runs_.back().data(), runs_.back().size() + size};
             } else if (pair) {
                 runs_.push_back(text.substr(i, size));
             }
             paired = pair;
-            simple_.push_back(pair ? ' ' : mark);
+            if (high && (mark == Lexicon::kLetter || mark == Lexicon::kMark)) {
+                std::memcpy(to, text.data() + i, size);
+                to += size;
+                letters_ = true;
+            } else {
+                *to++ = pair ? ' ' : mark;
+            }
             i += size;
         }
+        simple_ = {begin, static_cast<std::size_t>(to - begin)};
         return true;
+    }
+
+    // The words of a simplified chunk; false when some are joined or have a tail.
+    bool split() {
+        const char* const end = simple_.data() + simple_.size();
+        const char* at = simple_.data();
+        while (at < end) {
+            if (!inside(*at)) {
+                ++at;
+                continue;
+            }
+            const char* const begin = at;
+            bool high = false;
+            for (; at < end && inside(*at); ++at) {
+                high |= *bytes(at) >= 0x80;
+                if (*at == '_') return false;
+            }
+            const bool joins = at + 1 < end && is(*at, kJoin) && inside(at[1]);
+            if (joins || tail_size({at, static_cast<std::size_t>(end - at)}) > 0) return false;
+            const std::string_view run(begin, at - begin);
+            if (high && run.size() > kLongest) return false;
+            words_.emplace_back(run, high);
+        }
+        return true;
+    }
+
+    static bool inside(char c) { return static_cast<std::uint8_t>(c) >= 0x80 || is(c, kInside); }
+
+    // Memory that stays until the words found in it are looked up.
+    char* room(std::size_t size) {
+        if (used_ + size > arena_.size()) {
+            flush();
+            used_ = 0;
+            if (size > arena_.size()) arena_.resize(size);
+        }
+        used_ += size;
+        return arena_.data() + used_ - size;
     }
 
     // Neighbours of a run, or its only character.
@@ -296,7 +351,11 @@ private:
     std::size_t batch_ = 0;
     std::array<Strings::Key, kBatch> keys_;
     std::array<char, kBatch * kLongest> buffer_;
-    std::string simple_;
+    std::vector<char> arena_ = std::vector<char>(std::size_t{1} << 14);
+    std::size_t used_ = 0;
+    std::string_view simple_;
+    bool letters_ = false;
+    std::vector<std::pair<std::string_view, bool>> words_;  // whether they have other letters
     std::vector<std::string_view> runs_;
 };
 
@@ -393,6 +452,7 @@ Lexicon::Lexicon(const std::vector<std::string>& stops, std::size_t shortest, st
 std::uint8_t Lexicon::add_language(bool stemmed) {
     stemmed_.push_back(stemmed);
     unstemmed_.emplace_back();
+    unfolded_.emplace_back();
     unread_.emplace_back();
     return static_cast<std::uint8_t>(stemmed_.size() - 1);
 }
@@ -444,7 +504,9 @@ void Lexicon::take_apart(std::uint32_t raw) {
         return;
     }
     const std::string text(raws_.text(raw));
-    if (kind_of(tag) != Kind::kItem) {
+    if (kind_of(tag) == Kind::kLetters) {
+        waiting_pieces_.push_back(waiting_word(text, Kind::kLetters, language, unfolded_[language]));
+    } else if (kind_of(tag) != Kind::kItem) {
         word_piece(waiting_pieces_, text, language, false);
     } else {
         std::size_t core = 0;
@@ -523,12 +585,21 @@ void Lexicon::word_piece(std::vector<Piece>& out, std::string_view text, std::ui
         out.push_back({term_number(head), part, is_stop(lower)});
         return;
     }
-    const std::uint32_t word = words_.add(Strings::key(head, tag_of(Kind::kWord, language)));
+    Piece piece = waiting_word(head, Kind::kWord, language, unstemmed_[language]);
+    piece.part = part;
+    piece.stop = is_stop(lower);
+    out.push_back(piece);
+}
+
+// A word that gets its term from Python; `list` tells of it once.
+Piece Lexicon::waiting_word(std::string_view text, Kind kind, std::uint8_t language,
+                            std::vector<std::uint32_t>& list) {
+    const std::uint32_t word = words_.add(Strings::key(text, tag_of(kind, language)));
     if (word == word_terms_.size()) {
         word_terms_.push_back(Strings::kNone);
-        unstemmed_[language].push_back(word);
+        list.push_back(word);
     }
-    out.push_back({word, part, is_stop(lower), true});
+    return {word, false, false, true};
 }
 
 bool Lexicon::is_stop(std::string_view text) const {
@@ -557,6 +628,7 @@ void Lexicon::settle() {
     waiting_pieces_.clear();
     waiting_.clear();
     for (auto& numbers : unstemmed_) numbers.clear();
+    for (auto& numbers : unfolded_) numbers.clear();
     for (auto& numbers : unread_) numbers.clear();
 }
 

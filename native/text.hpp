@@ -1,10 +1,10 @@
 // From text to raw words, and from raw words to terms: the native half of pincite.text.analysis.
 //
 // A raw word is what the analyser looks at on its own: an ASCII word in lower case, an ASCII word or
-// identifier as written (with its tail: ++, #, 's), or, where text is not ASCII, all that stands
-// between white space, or a pair of characters
-// of a script without spaces. Each distinct one is taken apart once; stems, and what is not ASCII, come
-// from Python, so that both paths give the same terms.
+// identifier as written (with its tail: ++, #, 's), a word of other letters as written, a pair of
+// characters of a script without spaces, or, where none of these is enough, all that stands between
+// white space. Each distinct one is taken apart once; stems, and the case and accents of what is not
+// ASCII, come from Python, so that both paths give the same terms.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ private:
     std::vector<char> text_;
 };
 
-enum class Kind : std::uint8_t { kWord, kItem, kBigram, kChunk };
+enum class Kind : std::uint8_t { kWord, kItem, kLetters, kBigram, kChunk };
 
 // One text to be read: UTF-8 with any surrogate encoded like another character.
 struct Text {
@@ -106,8 +106,9 @@ class Lexicon {
 public:
     // `stops` are lower-case words; terms of fewer characters than `shortest` are left out.
     // `marks` has for each code point the ASCII character that means as much to the analyser,
-    // kPaired for one of a script that is read in pairs, or 0.
-    static constexpr char kPaired = 1;
+    // kPaired for one of a script that is read in pairs, kLetter for a letter or digit that stands
+    // for itself, kMark for such a mark, which no word begins with, or 0.
+    static constexpr char kPaired = 1, kLetter = 2, kMark = 3;
     Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks);
 
     // A number for a language; words of a stemmed one get their terms through `set_stem`.
@@ -119,8 +120,10 @@ public:
     // Takes up what a scan found, and takes apart what can be without Python.
     void absorb(Scan& scan);
 
-    // Words to be stemmed and chunks to be analysed, by language, since the last `settle`.
+    // ASCII words to be stemmed, words of other letters to be folded and stemmed, and chunks to be
+    // analysed, by language, since the last `settle`.
     const std::vector<std::vector<std::uint32_t>>& unstemmed() const { return unstemmed_; }
+    const std::vector<std::vector<std::uint32_t>>& unfolded() const { return unfolded_; }
     const std::vector<std::vector<std::uint32_t>>& unread() const { return unread_; }
     std::string_view word(std::uint32_t number) const { return words_.text(number); }
     std::string_view raw(std::uint32_t number) const { return raws_.text(number); }
@@ -150,6 +153,8 @@ public:
 
 private:
     void take_apart(std::uint32_t raw);
+    Piece waiting_word(std::string_view text, Kind kind, std::uint8_t language,
+                       std::vector<std::uint32_t>& list);
     void word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                     bool part);
     void plain(std::vector<Piece>& out, std::string_view word, std::uint8_t language, bool part);
@@ -168,7 +173,7 @@ private:
     Large<std::uint32_t> direct_;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;
     std::vector<Piece> pieces_;
-    std::vector<std::vector<std::uint32_t>> unstemmed_, unread_;
+    std::vector<std::vector<std::uint32_t>> unstemmed_, unfolded_, unread_;
     // Raw words taken apart, whose pieces may not have terms yet.
     std::vector<Piece> waiting_pieces_;
     std::vector<std::pair<std::uint32_t, std::size_t>> waiting_;  // raw, end of its pieces

@@ -13,6 +13,8 @@ _ACCENTS: Final[dict[int, str | None]] = {}
 
 __all__ = ["casefold", "fold_accents"]
 
+_LATIN_MARKS: Final = frozenset(map(chr, range(0x300, 0x370)))
+
 
 def casefold(word: str) -> str:
     """Unicode full case folding and ASCII decimal digits, composed (NFC) again."""
@@ -36,6 +38,8 @@ def fold_accents(word: str) -> str:
 
 def _drop_latin_marks(word: str) -> str:
     """Also where no composed character exists, as in j + caron."""
+    if _LATIN_MARKS.isdisjoint(word):
+        return word
     kept: list[str] = []
     base = ""
     for character in word:

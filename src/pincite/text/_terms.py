@@ -8,7 +8,7 @@ from pincite.text.stemming import stem_function, stem_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Final, Literal
 
     from pincite.text._items import Item
@@ -56,11 +56,24 @@ class TermMaker:
 
     def ascii_terms(self, words: Sequence[str], code: str) -> list[str]:
         """``word_term`` of many ASCII words in lower case, without remembering them."""
+        return self._stemmed([word[:_LONGEST] for word in words], code)
+
+    def word_terms(self, words: Sequence[str], code: str) -> list[str]:
+        """``word_term`` of many words that are not ASCII, without remembering them."""
         heads = [word[:_LONGEST] for word in words]
-        pairs = zip(stem_words(heads, code), heads, strict=True)
-        terms = [stem or head for stem, head in pairs]
+        folded = _each(casefold, [head.translate(_PLAIN) for head in heads])
+        if self.accents == "fold" and code in _FOLDED_FIRST:
+            folded = _each(fold_accents, folded)
+        return self._stemmed(folded, code)
+
+    def _stemmed(self, words: list[str], code: str) -> list[str]:
+        pairs = zip(stem_words(words, code), words, strict=True)
+        terms = [stem or word for stem, word in pairs]
         if self.accents == "fold":
-            return [t if t.isascii() else fold_accents(t) or t for t in terms]
+            places = [place for place, term in enumerate(terms) if not term.isascii()]
+            plain = _each(fold_accents, [terms[place] for place in places])
+            for place, term in zip(places, plain, strict=True):
+                terms[place] = term
         return terms
 
     def _make(self, text: str, code: str) -> str:
@@ -73,3 +86,12 @@ class TermMaker:
         if self.accents == "fold":
             folded = fold_accents(folded) or folded
         return folded
+
+
+def _each(fold: Callable[[str], str], words: list[str]) -> list[str]:
+    """``fold`` of each word, or the word where nothing is left, in one call: no folding reaches
+    across a line end."""
+    if not words:
+        return []
+    lines = fold("\n".join(words)).split("\n")
+    return [line or word for line, word in zip(lines, words, strict=True)]

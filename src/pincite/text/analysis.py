@@ -108,6 +108,14 @@ class Analyzer:
         """
         return self._maker.ascii_terms(words, language_code(language))
 
+    def word_terms(self, words: Sequence[str], language: str = "") -> list[str]:
+        """The terms of words that are not ASCII, normalised, of letters, digits and marks alone.
+
+        >>> Analyzer().word_terms(["Häuser", "Straße"], "de")
+        ['haus', 'strass']
+        """
+        return self._maker.word_terms(words, language_code(language))
+
     def query_groups(
         self, text: str, languages: Iterable[str] = (), *, repeats: bool = False
     ) -> tuple[tuple[str, ...], ...]:

@@ -1,15 +1,15 @@
 """Analysing many texts at once in native code, with the same terms as ``Analyzer``.
 
 Native code splits the text and takes ASCII words and identifiers apart; each distinct word is
-stemmed once, here, and each distinct piece that is not ASCII is analysed once, by the analyser. A
-kernel remembers them from one call to the next.
+folded and stemmed once, here, many in one call, and what native code cannot split is analysed once,
+by the analyser. A kernel remembers them from one call to the next.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -35,7 +35,7 @@ _MOST_BYTES: Final = 128 << 20
 _MOST_LANGUAGES: Final = 255
 _CODE_POINTS: Final = 0x10000
 _SPACE: Final = ord(" ")
-_PAIRED: Final = 1
+_PAIRED, _LETTER, _STANDING_MARK = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,11 @@ class TextKernel:
         return found
 
     def _start_afresh(self) -> None:
+        stops = sorted(self._rules.stops)
+        # Whether a word of other letters is a stop word is for Python to say.
+        marks = _marks(letters=all(map(str.isascii, stops)))
         self._lexicon = self._module.Lexicon(
-            [word.encode() for word in sorted(self._rules.stops)], self._rules.shortest, _marks()
+            [word.encode() for word in stops], self._rules.shortest, marks
         )
         self._languages: dict[str, int] = {}
 
@@ -123,6 +126,9 @@ class TextKernel:
         words = self._lexicon.unstemmed(number)
         if words:
             self._lexicon.set_stems(number, self._rules.analyzer.ascii_terms(words, code))
+        words = self._lexicon.unfolded(number)
+        if words:
+            self._lexicon.set_folded(number, self._rules.analyzer.word_terms(words, code))
         chunks = self._lexicon.unread(number)
         if chunks:
             self._lexicon.set_chunks(number, [self._read(chunk, code) for chunk in chunks])
@@ -146,21 +152,35 @@ def _counted(frequencies: Mapping[str, int], length: int) -> list[tuple[str, boo
 
 
 @functools.cache
-def _marks() -> bytes:
+def _marks(*, letters: bool = True) -> bytes:
     """For each code point below 65,536 the ASCII character that means as much to the analyser.
 
-    What is no part of a word and is not changed by normalising separates words, as a space does;
-    a character of a script that is read in pairs is 1; 0 needs the analyser.
+    What is no part of a word and is not changed by normalising separates words, as a space does.
+    1 is a character of a script that is read in pairs; with ``letters`` 2 is a letter or digit and
+    3 a mark, when normalising changes them nowhere. 0 needs the analyser.
     """
     table = bytearray(map(_mark, range(_CODE_POINTS)))
-    for name in ("LETTERS", "DIGITS", "MARKS", "JOINING", "BIGRAMS"):
-        for first, last in pairs(getattr(unicode_table, name)):
-            for code in range(first, min(last + 1, _CODE_POINTS)):
-                paired = name == "BIGRAMS" and table[code] == _SPACE
-                table[code] = _PAIRED if paired else 0
+    kinds = dict.fromkeys(_codes("LETTERS", "DIGITS"), _LETTER) | dict.fromkeys(
+        _codes("MARKS"), _STANDING_MARK
+    )
+    paired, joining = set(_codes("BIGRAMS")), set(_codes("JOINING"))
+    for code, kind in kinds.items():
+        stable = letters and table[code] == _SPACE and code not in paired and code not in joining
+        table[code] = kind if stable else 0
+    for code in joining - kinds.keys():
+        table[code] = 0
+    for code in paired - kinds.keys():
+        table[code] = _PAIRED if table[code] == _SPACE else 0
     table[ord("·")] = table[ord("\u2010")] = 0
     table[ord("’")] = ord("'")
     return bytes(table)
+
+
+def _codes(*names: str) -> Iterator[int]:
+    """The code points below 65,536 in some tables, ASCII left out."""
+    for name in names:
+        for first, last in pairs(getattr(unicode_table, name)):
+            yield from range(max(first, 0x80), min(last + 1, _CODE_POINTS))
 
 
 def _mark(code: int) -> int:
