@@ -23,88 +23,130 @@ struct Counted {
 class Counter {
 public:
     Counter(const Lexicon& lexicon, const Scan& scan)
-        : lexicon_(lexicon), scan_(scan), where_(lexicon.terms().size(), 0) {
-        counted_.df.assign(lexicon.terms().size(), 0);
-        counted_.terms.reserve(scan.words.size() / 2);
-        counted_.tfs.reserve(scan.words.size() / 2);
+        : lexicon_(lexicon), words_(scan.words), scan_(scan), seen_(lexicon.terms().size(), Seen{}) {
+        counted_.ends.reserve(scan.ends.size());
+        counted_.lengths.reserve(scan.ends.size());
+        reach(scan.words.size() / 4 * 3);
     }
 
     Counted run() {
         std::size_t begin = 0;
         for (const std::size_t end : scan_.ends) {
-            count(begin, end, false);
+            find(begin, end);
+            count(false);
             // A text of nothing but stop words is kept whole.
-            if (terms_.empty() && stopped_) count(begin, end, true);
+            if (size_ == start_ && stopped_) count(true);
             close();
             begin = end;
+        }
+        counted_.terms.resize(size_);
+        counted_.tfs.resize(size_);
+        counted_.df.resize(seen_.size());
+        for (std::size_t term = 0; term < seen_.size(); ++term) {
+            counted_.df[term] = seen_[term].texts;
         }
         return std::move(counted_);
     }
 
 private:
-    void count(std::size_t begin, std::size_t end, bool stops) {
-        terms_.clear();
-        tfs_.clear();
+    struct Seen {
+        std::uint32_t last = 0;   // the end of the term's last posting
+        std::uint32_t texts = 0;  // how many hold it
+    };
+
+    static constexpr std::uint32_t kPart = Lexicon::kSeveral;  // of what is in `found_`
+
+    void count(bool stops) {
         length_ = 0;
         stopped_ = false;
-        look_up(begin, end);
-        for (const std::uint32_t direct : directs_) {
+        reach(size_ + found_.size());
+        for (const std::uint32_t found : found_) {
+            if (found & Lexicon::kStop) {
+                stopped_ = true;
+                if (!stops) continue;
+            }
+            length_ += !(found & kPart);
+            add(found & ~(kPart | Lexicon::kStop));
+        }
+    }
+
+    // The terms of a text's words, one after the other, all their memory fetched ahead.
+    void find(std::size_t begin, std::size_t end) {
+        found_.clear();
+        for (std::size_t i = begin; i < end; ++i) {
+            fetch_ahead(i);
+            const std::uint32_t direct = lexicon_.direct(words_[i]);
             if (direct & Lexicon::kSeveral) {
                 for (const Piece& piece : lexicon_.several(direct)) {
-                    add(piece.term, piece.part, piece.stop, stops);
+                    hold(piece.term | (piece.part ? kPart : 0) | (piece.stop ? Lexicon::kStop : 0));
                 }
             } else {
-                add(direct & ~Lexicon::kStop, false, direct & Lexicon::kStop, stops);
+                hold(direct);
             }
         }
     }
 
-    void look_up(std::size_t begin, std::size_t end) {
-        directs_.clear();
-        const std::size_t last = scan_.words.size();
-        for (std::size_t i = begin; i < end; ++i) {
-            if (i + kAhead < last) lexicon_.prefetch(scan_.words[i + kAhead]);
-            const std::uint32_t direct = lexicon_.direct(scan_.words[i]);
-            if (!(direct & Lexicon::kSeveral)) {
-                __builtin_prefetch(&where_[direct & ~Lexicon::kStop]);
-                __builtin_prefetch(&counted_.df[direct & ~Lexicon::kStop], 1);
-            }
-            directs_.push_back(direct);
-        }
+    void hold(std::uint32_t found) {
+        __builtin_prefetch(&seen_[found & ~(kPart | Lexicon::kStop)], 1);
+        found_.push_back(found);
     }
 
-    void add(std::uint32_t term, bool part, bool stop, bool stops) {
-        stopped_ |= stop;
-        if (stop && !stops) return;
-        length_ += !part;
-        const std::uint32_t at = where_[term];
-        if (at < terms_.size() && terms_[at] == term) {
-            ++tfs_[at];
-            return;
-        }
-        where_[term] = static_cast<std::uint32_t>(terms_.size());
-        terms_.push_back(term);
-        tfs_.push_back(1);
+    void fetch_ahead(std::size_t i) const {
+        if (i + 2 * kAhead >= words_.size()) return;
+        lexicon_.prefetch(words_[i + 2 * kAhead]);
+        const std::uint32_t direct = lexicon_.direct(words_[i + kAhead]);
+        if (direct & Lexicon::kSeveral) lexicon_.prefetch_several(direct);
+    }
+
+    // Without a branch: whether a word comes again cannot be foretold.
+    void add(std::uint32_t term) {
+        Seen& seen = seen_[term];
+        const bool fresh = seen.last <= start_;
+        const std::size_t at = fresh ? size_ : seen.last - 1;
+        std::uint32_t& tf = tfs_[at - start_];
+        tf = (fresh ? 0 : tf) + 1;
+        counted_.terms[at] = term;
+        seen.last = static_cast<std::uint32_t>(at + 1);
+        seen.texts += fresh;
+        size_ += fresh;
     }
 
     void close() {
-        for (const std::uint32_t term : terms_) ++counted_.df[term];
-        counted_.terms.insert(counted_.terms.end(), terms_.begin(), terms_.end());
-        for (const std::uint32_t tf : tfs_) {
-            counted_.tfs.push_back(static_cast<std::uint8_t>(std::min<std::uint32_t>(tf, kWide)));
-            if (tf >= kWide) counted_.wide.push_back(tf);
+        for (std::size_t i = start_; i < size_; ++i) {
+            const std::uint32_t tf = tfs_[i - start_];
+            counted_.tfs[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(tf, kWide));
+            wide_ |= tf >= kWide;
         }
-        counted_.ends.push_back(counted_.terms.size());
+        if (wide_) {
+            for (std::size_t i = start_; i < size_; ++i) {
+                if (tfs_[i - start_] >= kWide) counted_.wide.push_back(tfs_[i - start_]);
+            }
+            wide_ = false;
+        }
+        counted_.ends.push_back(size_);
         counted_.lengths.push_back(length_);
+        start_ = size_;
+    }
+
+    // Makes room for postings up to `end`.
+    void reach(std::size_t end) {
+        if (end > counted_.terms.size()) {
+            const std::size_t size = std::max(end, counted_.terms.size() + counted_.terms.size() / 4);
+            counted_.terms.resize(size);
+            counted_.tfs.resize(size);
+        }
+        if (end - start_ > tfs_.size()) tfs_.resize(2 * (end - start_));
     }
 
     const Lexicon& lexicon_;
+    const Large<std::uint32_t>& words_;
     const Scan& scan_;
     Counted counted_;
-    Large<std::uint32_t> where_;  // of a term, its place in `terms_` when it is there
-    std::vector<std::uint32_t> directs_, terms_, tfs_;
+    Large<Seen> seen_;  // by term
+    std::vector<std::uint32_t> found_, tfs_;  // of this text
+    std::size_t start_ = 0, size_ = 0;  // where this text's postings begin and end
     std::uint32_t length_ = 0;
-    bool stopped_ = false;
+    bool stopped_ = false, wide_ = false;
 };
 
 // The terms with a posting in byte order.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
 #if defined(__linux__)
@@ -41,6 +42,14 @@ struct HugeAllocator {
     }
 
     void deallocate(T* data, std::size_t) { std::free(data); }
+
+    // A vector that is resized is not filled with zeros: who resizes it writes it.
+    template <typename U>
+    void construct(U* place) { ::new (static_cast<void*>(place)) U; }
+    template <typename U, typename... Given>
+    void construct(U* place, Given&&... given) {
+        ::new (static_cast<void*>(place)) U(std::forward<Given>(given)...);
+    }
 
     template <typename U>
     bool operator==(const HugeAllocator<U>&) const { return true; }

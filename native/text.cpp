@@ -34,7 +34,11 @@ bool inside_at(std::string_view text, std::size_t at) {
 // Eight bytes at `data`, zeros behind `size`.
 std::uint64_t load(const char* data, std::size_t size) {
     std::uint64_t block = 0;
-    std::memcpy(&block, data, size < 8 ? size : 8);
+    if (size >= 8) {
+        std::memcpy(&block, data, 8);
+    } else {
+        std::memcpy(&block, data, size);
+    }
     return block;
 }
 
@@ -55,8 +59,6 @@ std::uint64_t mix(std::uint64_t value) {
 
 // Of the process, so that nobody can write texts whose words collide. Numbers do not depend on it.
 const std::uint64_t kSeed = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-
-constexpr std::size_t kExact = 16;  // bytes that a slot holds itself
 
 std::uint64_t hash_of(std::uint64_t code, std::uint64_t more, Tag tag) {
     return mix((code ^ kSeed) * 0x9E3779B97F4A7C15u + (more ^ tag) * 0xC2B2AE3D27D4EB4Fu);
@@ -103,6 +105,11 @@ std::pair<std::uint32_t, std::size_t> character(const unsigned char* data) {
     return {0x10000, 4};
 }
 
+std::size_t characters(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(),
+                                                  [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 // Reads texts into a scan, looking words up in batches so that memory is fetched ahead.
 class Reader {
 public:
@@ -122,6 +129,14 @@ public:
 
 private:
     static constexpr std::size_t kBatch = 48;
+
+    // Short words seen last, near at hand: most words of a text are few words. No word has tag 0.
+    static constexpr std::size_t kRecent = 4096;
+    struct Recent {
+        std::uint64_t code = 0, more = 0;
+        Tag tag = 0;
+        std::uint32_t number = 0;
+    };
 
     void chunks(const char* data, const char* end) {
         const char* at = data;
@@ -265,45 +280,70 @@ private:
         }
     }
 
+    // Letters and digits from some place on, eight bytes at most.
+    struct Eight {
+        std::uint64_t lower = 0, capitals = 0, others = 0;  // in lower case; their kinds, by byte
+        std::size_t size = 0;
+
+        Eight() = default;
+        Eight(const char* at, const char* end) {
+            const std::uint64_t block = load(at, end - at);
+            const std::uint64_t letters = between(block | kOnes * 0x20, 'a', 'z');
+            const std::uint64_t inside = letters | between(block, '0', '9');
+            const std::uint64_t outside = ~inside & kTops;
+            // The bits of the bytes before the first one outside.
+            const std::uint64_t valid = outside ? (outside & -outside) / 0x80 - 1 : ~std::uint64_t{0};
+            size = outside ? static_cast<std::size_t>(__builtin_ctzll(outside)) / 8 : 8;
+            capitals = between(block, 'A', 'Z') & valid;
+            others = inside & ~capitals & valid;
+            lower = (block | (capitals >> 2)) & valid;
+        }
+    };
+
     // A run of letters and digits; in lower case when it has no humps and nothing joins it.
     const char* word(const char* begin, const char* end) {
-        char* lower = buffer_.data() + batch_ * kLongest;
-        std::uint64_t block, lower_block, upper_rest = 0, small = 0, digits = 0;
-        const char* at = begin;
-        std::size_t here;
-        do {
-            if (at - begin + 8 > static_cast<std::ptrdiff_t>(kLongest)) return item(begin, end);
-            block = load(at, end - at);
-            const std::uint64_t letters = between(block | kOnes * 0x20, 'a', 'z');
-            const std::uint64_t numbers = between(block, '0', '9');
-            const std::uint64_t outside = ~(letters | numbers) & kTops;
-            here = outside ? static_cast<std::size_t>(__builtin_ctzll(outside)) / 8 : 8;
-            const std::uint64_t valid = here == 8 ? ~std::uint64_t{0}
-                                                  : (std::uint64_t{1} << (8 * here)) - 1;
-            const std::uint64_t capitals = between(block, 'A', 'Z') & valid;
-            upper_rest |= at == begin ? capitals & ~std::uint64_t{0xFF} : capitals;
-            small |= letters & ~capitals & valid;
-            digits |= numbers & valid;
-            lower_block = (block | (capitals >> 2)) & valid;
-            std::memcpy(lower + (at - begin), &lower_block, 8);
-            at += here;
-        } while (here == 8);
+        const Eight first(begin, end);
+        const Eight second = first.size < 8 ? Eight() : Eight(begin + 8, end);
+        if (second.size == 8) return long_word(begin, end);
+        const char* const at = begin + first.size + second.size;
         if (at < end && joined(at, end)) return item(begin, end);
-        if (upper_rest && (small || digits)) {
-            add(Strings::key({begin, static_cast<std::size_t>(at - begin)},
-                             tag_of(Kind::kItem, language_)));
-            return at;
-        }
-        const auto size = static_cast<std::uint32_t>(at - begin);
-        const Tag tag = tag_of(Kind::kWord, language_);
-        if (size <= 8) {
-            std::memcpy(&lower_block, lower, 8);
-            add(Strings::short_key(lower_block, 0, lower, size, tag));
-        } else {
-            add(Strings::key({lower, size}, tag));
-        }
+        const std::uint64_t humps = (first.capitals & ~std::uint64_t{0xFF}) | second.capitals;
+        if (humps && (first.others | second.others)) return as_written(begin, at);
+        char* const lower = lower_buffer();
+        std::memcpy(lower, &first.lower, 8);
+        std::memcpy(lower + 8, &second.lower, 8);
+        add(Strings::short_key(first.lower, second.lower, lower,
+                               static_cast<std::uint32_t>(at - begin),
+                               tag_of(Kind::kWord, language_)));
         return at;
     }
+
+    const char* long_word(const char* begin, const char* end) {
+        char* const lower = lower_buffer();
+        const char* at = begin;
+        std::uint64_t humps = 0, others = 0;
+        for (std::size_t size = 8; size == 8; at += size) {
+            if (at - begin + 8 > static_cast<std::ptrdiff_t>(kLongest)) return item(begin, end);
+            const Eight part(at, end);
+            humps |= at == begin ? part.capitals & ~std::uint64_t{0xFF} : part.capitals;
+            others |= part.others;
+            std::memcpy(lower + (at - begin), &part.lower, 8);
+            size = part.size;
+        }
+        if (at < end && joined(at, end)) return item(begin, end);
+        if (humps && others) return as_written(begin, at);
+        add(Strings::key({lower, static_cast<std::size_t>(at - begin)},
+                         tag_of(Kind::kWord, language_)));
+        return at;
+    }
+
+    const char* as_written(const char* begin, const char* end) {
+        add(Strings::key({begin, static_cast<std::size_t>(end - begin)},
+                         tag_of(Kind::kItem, language_)));
+        return end;
+    }
+
+    char* lower_buffer() { return buffer_.data() + batch_ * kLongest; }
 
     static bool joined(const char* at, const char* end) {
         const std::string_view rest(at, end - at);
@@ -320,26 +360,33 @@ private:
             ++at;
         }
         at += tail_size({at, static_cast<std::size_t>(end - at)});
-        add(Strings::key({begin, static_cast<std::size_t>(at - begin)},
-                         tag_of(Kind::kItem, language_)));
-        return at;
+        return as_written(begin, at);
     }
 
     void add(const Strings::Key& key) {
+        const Recent& recent = recent_[key.hash % kRecent];
+        if (!((recent.code ^ key.code) | (recent.more ^ key.more) | (recent.tag ^ key.tag))) {
+            scan_.words.push_back(recent.number);
+            return;
+        }
         if (known_.size()) {
             known_.prefetch(key);
         } else {
             scan_.found.prefetch(key);
         }
+        places_[batch_] = scan_.words.size();
+        scan_.words.push_back(0);
         keys_[batch_++] = key;
         if (batch_ == kBatch) flush();
     }
 
     void flush() {
         for (std::size_t i = 0; i < batch_; ++i) {
-            std::uint32_t number = known_.size() ? known_.find(keys_[i]) : Strings::kNone;
-            if (number == Strings::kNone) number = scan_.known + scan_.found.add(keys_[i]);
-            scan_.words.push_back(number);
+            const Strings::Key& key = keys_[i];
+            std::uint32_t number = known_.size() ? known_.find(key) : Strings::kNone;
+            if (number == Strings::kNone) number = scan_.known + scan_.found.add(key);
+            scan_.words[places_[i]] = number;
+            if (key.exact()) recent_[key.hash % kRecent] = {key.code, key.more, key.tag, number};
         }
         batch_ = 0;
     }
@@ -350,6 +397,8 @@ private:
     std::uint8_t language_ = 0;
     std::size_t batch_ = 0;
     std::array<Strings::Key, kBatch> keys_;
+    std::array<std::size_t, kBatch> places_;  // of the keys among the scan's words
+    std::vector<Recent> recent_{kRecent};
     std::array<char, kBatch * kLongest> buffer_;
     std::vector<char> arena_ = std::vector<char>(std::size_t{1} << 14);
     std::size_t used_ = 0;
@@ -389,7 +438,7 @@ Strings::Key Strings::short_key(std::uint64_t code, std::uint64_t more, const ch
 
 Strings::Key Strings::key(std::string_view text, Tag tag) {
     const auto size = static_cast<std::uint32_t>(text.size());
-    if (size <= kExact) {
+    if (size <= Strings::kExact) {
         return short_key(load(text.data(), size),
                          size > 8 ? load(text.data() + 8, size - 8) : 0, text.data(), size, tag);
     }
@@ -404,7 +453,7 @@ Strings::Key Strings::key(std::string_view text, Tag tag) {
 
 bool Strings::same(const Slot& slot, const Key& key) const {
     if (slot.code != key.code || slot.more != key.more || slot.tag != key.tag) return false;
-    if (key.size <= kExact) return true;
+    if (key.size <= Strings::kExact) return true;
     const Entry& entry = entries_[slot.number];
     return entry.size == key.size &&
            std::memcmp(text_.data() + entry.at, key.data, key.size) == 0;
@@ -503,7 +552,7 @@ void Lexicon::take_apart(std::uint32_t raw) {
         unread_[language].push_back(raw);
         return;
     }
-    const std::string text(raws_.text(raw));
+    const std::string_view text = raws_.text(raw);
     if (kind_of(tag) == Kind::kLetters) {
         waiting_pieces_.push_back(waiting_word(text, Kind::kLetters, language, unfolded_[language]));
     } else if (kind_of(tag) != Kind::kItem) {
@@ -514,8 +563,7 @@ void Lexicon::take_apart(std::uint32_t raw) {
                                       (is(text[core], kJoin) && inside_at(text, core + 1)))) {
             ++core;
         }
-        item(waiting_pieces_, std::string_view(text).substr(0, core),
-             std::string_view(text).substr(core), language);
+        item(waiting_pieces_, text.substr(0, core), text.substr(core), language);
     }
     waiting_.emplace_back(raw, waiting_pieces_.size());
 }
@@ -579,15 +627,21 @@ void Lexicon::plain(std::vector<Piece>& out, std::string_view word, std::uint8_t
 
 void Lexicon::word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                          bool part) {
-    const std::string lower = lowered(text);
-    const std::string_view head = std::string_view(lower).substr(0, kLongest);
-    if (!stemmed_[language]) {
-        out.push_back({term_number(head), part, is_stop(lower)});
-        return;
+    if (std::any_of(text.begin(), text.end(), [](char c) { return is(c, kUpper); })) {
+        lower_piece(out, lowered(text), language, part);
+    } else {
+        lower_piece(out, text, language, part);
     }
-    Piece piece = waiting_word(head, Kind::kWord, language, unstemmed_[language]);
+}
+
+void Lexicon::lower_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
+                          bool part) {
+    const std::string_view head = text.substr(0, kLongest);
+    Piece piece = stemmed_[language]
+                      ? waiting_word(head, Kind::kWord, language, unstemmed_[language])
+                      : Piece{term_number(head), false, false};
     piece.part = part;
-    piece.stop = is_stop(lower);
+    piece.stop = is_stop(text);
     out.push_back(piece);
 }
 
@@ -633,20 +687,18 @@ void Lexicon::settle() {
 }
 
 void Lexicon::keep(std::uint32_t raw, const Piece* begin, const Piece* end) {
-    const std::size_t start = pieces_.size();
+    const std::size_t head = pieces_.size();
+    pieces_.push_back({0, false, false});
     for (const Piece* piece = begin; piece < end; ++piece) {
-        const std::string_view term = terms_.text(piece->term);
-        const auto characters = static_cast<std::size_t>(std::count_if(
-            term.begin(), term.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-        if (characters >= shortest_) pieces_.push_back(*piece);
+        if (characters(terms_.text(piece->term)) >= shortest_) pieces_.push_back(*piece);
     }
-    const std::size_t count = pieces_.size() - start;
-    if (count == 1 && !pieces_[start].part) {
-        direct_[raw] = pieces_[start].term | (pieces_[start].stop ? kStop : 0);
-        pieces_.resize(start);
+    const std::size_t count = pieces_.size() - head - 1;
+    if (count == 1 && !pieces_.back().part) {
+        direct_[raw] = pieces_.back().term | (pieces_.back().stop ? kStop : 0);
+        pieces_.resize(head);
     } else {
-        direct_[raw] = kSeveral | static_cast<std::uint32_t>(ranges_.size());
-        ranges_.emplace_back(start, count);
+        direct_[raw] = kSeveral | static_cast<std::uint32_t>(head);
+        pieces_[head].term = static_cast<std::uint32_t>(count);
     }
 }
 

@@ -32,8 +32,11 @@ public:
         const char* data;
         std::uint32_t size;
         Tag tag;
+
+        bool exact() const { return size <= kExact; }  // `code` and `more` are the bytes
     };
 
+    static constexpr std::size_t kExact = 16;
     static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
     Strings();
@@ -135,7 +138,8 @@ public:
     const Strings& terms() const { return terms_; }
     std::size_t bytes() const { return raws_.bytes() + words_.bytes() + terms_.bytes(); }
 
-    // What a raw word is: its only term, when that is no part of an identifier; else see `several`.
+    // What a raw word is: its only term, when that is no part of an identifier, and kStop with a
+    // stop word; else kSeveral and where its pieces are.
     static constexpr std::uint32_t kSeveral = 1u << 31;
     static constexpr std::uint32_t kStop = 1u << 30;
     std::uint32_t direct(std::uint32_t raw) const { return direct_[raw]; }
@@ -147,8 +151,11 @@ public:
         const Piece* end() const { return last; }
     };
     Range several(std::uint32_t direct) const {
-        const auto [start, count] = ranges_[direct & ~kSeveral];
-        return {pieces_.data() + start, pieces_.data() + start + count};
+        const Piece* const head = &pieces_[direct & ~kSeveral];
+        return {head + 1, head + 1 + head->term};
+    }
+    void prefetch_several(std::uint32_t direct) const {
+        __builtin_prefetch(&pieces_[direct & ~kSeveral]);
     }
 
 private:
@@ -157,6 +164,8 @@ private:
                        std::vector<std::uint32_t>& list);
     void word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                     bool part);
+    void lower_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
+                     bool part);
     void plain(std::vector<Piece>& out, std::string_view word, std::uint8_t language, bool part);
     void parts(std::vector<Piece>& out, std::string_view core, std::uint8_t language, bool part);
     void item(std::vector<Piece>& out, std::string_view core, std::string_view tail,
@@ -171,8 +180,7 @@ private:
     Strings raws_, words_, terms_;
     std::vector<std::uint32_t> word_terms_;
     Large<std::uint32_t> direct_;
-    std::vector<std::pair<std::size_t, std::size_t>> ranges_;
-    std::vector<Piece> pieces_;
+    std::vector<Piece> pieces_;  // of each raw word of several: how many, as a term, then they
     std::vector<std::vector<std::uint32_t>> unstemmed_, unfolded_, unread_;
     // Raw words taken apart, whose pieces may not have terms yet.
     std::vector<Piece> waiting_pieces_;

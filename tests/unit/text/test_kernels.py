@@ -28,7 +28,10 @@ PIECES = [
     "\u00ad", "co\u00adop", "x\u0301", "\u0301x", "Ａ１", "٣", "Привет", "й", "i\u0307", "\u200b",
     "x\u200by", "\ud800", "a\ud800b", "\x00", "a\x00b", "·", "l·l", "\u2010", "x\u2010y",
     "\U0001f600",
-    "ǅ",
+    "ǅ", "\x7f", "a\x7fb", "Straße-x", "l’été", "été's", "été++", "x'sé", "a'é", "é'a", "foo.é",
+    "é_", "ى", "ـ", "نَص", "हिन्दी", "\u0939\u093f", "x\u093f", "\u093fx", "'\u093f", "ΐΰ", "İstanbul",
+    "ǰ",
+    "K", "ﬀ", "Ⅷ", "ß" * 128, "é" * 129, "日é", "é日x", "ñandú", "Ångström", "ＡＢé", "५x", "café1",
 ]  # fmt: skip
 SPACES = [
     " ", "  ", "\n", "\t", "\x0b", "\x0c", "\r\n", "\x1c", "\x1f", "\x85", "\xa0", "\u1680",
@@ -36,9 +39,20 @@ SPACES = [
 ]  # fmt: skip
 
 mixed = st.lists(st.sampled_from(PIECES + SPACES), max_size=12).map("".join)
+borders = st.builds(
+    lambda before, letters, size, after: " " * before + letters[:1] + letters[1:] * size + after,
+    st.integers(0, 17),
+    st.sampled_from(["ab", "aB", "Ab", "AB", "a1", "é1", "aé", "_a"]),
+    st.sampled_from([*range(5, 19), 30, 31, 32, 33, 246, 247, 248, *range(254, 259)]),
+    st.sampled_from(["", " ", "é", "\x00", "\x7f", "-", "-x", "'s", "++", "_", "\u0301", "日"]),
+)
+"""Words that end at, before or behind the borders of the blocks in which they are read."""
+
 texts = st.lists(
     mixed
+    | borders
     | st.text(max_size=40)
+    | st.text(st.sampled_from("abAB1é ßÑжЖदिक日ーاً'’-_.+#\u200b\u0301\u0307"), max_size=30)
     | st.text(st.characters(max_codepoint=0x7F), max_size=40)
     | st.text(st.characters(), max_size=40),
     max_size=6,
@@ -96,6 +110,35 @@ def test_each_odd_piece_alone(piece, code):
     [terms], [length] = unpacked(kernel().inverted([piece], [code]))
 
     assert (terms, length) == wanted
+
+
+@pytest.mark.parametrize("code", ["", "en", "de", "ar"])
+def test_each_letter_and_mark_of_the_plane_alone_and_between_others(code):
+    given_texts = [
+        f"{chr(c)} x{chr(c)} é{chr(c)}y {chr(c)}d"
+        for c in range(0x80, 0x10000)
+        if c % 5 == len(code)
+    ]
+    analyzer = default_analyzer()
+
+    rows, lengths = unpacked(kernel().inverted(given_texts, [code] * len(given_texts)))
+
+    wanted = [analyzer.document_terms(text, code) for text in given_texts]
+    assert list(zip(rows, lengths, strict=True)) == wanted
+
+
+@given(
+    words=st.lists(st.text(st.sampled_from("aéßİñΣςжЙъالдi"), min_size=1, max_size=9), max_size=9),
+    code=languages,
+    accents=st.sampled_from(["fold", "keep"]),
+)
+def test_many_words_at_once_are_folded_like_each_alone(words, code, accents):
+    words = [word for word in words if not word.isascii()]
+    analyzer = Analyzer(accents=accents)
+
+    assert analyzer.word_terms(words, code) == [
+        token.term for word in words for token in analyzer.tokens(word, code)
+    ]
 
 
 def test_every_white_space_of_python_splits():
