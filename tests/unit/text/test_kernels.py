@@ -29,9 +29,9 @@ PIECES = [
     "x\u200by", "\ud800", "a\ud800b", "\x00", "a\x00b", "·", "l·l", "\u2010", "x\u2010y",
     "\U0001f600",
     "ǅ", "\x7f", "a\x7fb", "Straße-x", "l’été", "été's", "été++", "x'sé", "a'é", "é'a", "foo.é",
-    "é_", "ى", "ـ", "نَص", "हिन्दी", "\u0939\u093f", "x\u093f", "\u093fx", "'\u093f", "ΐΰ", "İstanbul",
-    "ǰ",
-    "K", "ﬀ", "Ⅷ", "ß" * 128, "é" * 129, "日é", "é日x", "ñandú", "Ångström", "ＡＢé", "५x", "café1",
+    "é_", "ى", "ـ", "نَص", "हिन्दी", "\u0939\u093f", "x\u093f", "\u093fx", "'\u093f", "ΐΰ",
+    "İstanbul", "ǰ", "\u212a", "\ufb00", "Ⅷ", "ß" * 128, "é" * 129, "日é", "é日x", "ñandú", "Ångström",
+    "ＡＢé", "५x", "café1",
 ]  # fmt: skip
 SPACES = [
     " ", "  ", "\n", "\t", "\x0b", "\x0c", "\r\n", "\x1c", "\x1f", "\x85", "\xa0", "\u1680",
@@ -112,12 +112,11 @@ def test_each_odd_piece_alone(piece, code):
     assert (terms, length) == wanted
 
 
-@pytest.mark.parametrize("code", ["", "en", "de", "ar"])
+@pytest.mark.parametrize("code", ["en", "ar"])
 def test_each_letter_and_mark_of_the_plane_alone_and_between_others(code):
+    codes = [*range(0x80, 0x3400), *range(0xA4D0, 0xAC00), *range(0xFB00, 0x10000)]
     given_texts = [
-        f"{chr(c)} x{chr(c)} é{chr(c)}y {chr(c)}d"
-        for c in range(0x80, 0x10000)
-        if c % 5 == len(code)
+        f"{chr(c)} x{chr(c)} é{chr(c)}y {chr(c)}d" for c in codes if c % 2 == (code == "en")
     ]
     analyzer = default_analyzer()
 
