@@ -1,328 +1,48 @@
 """How fast is vector search at equal recall, with and without filters, and what does it cost?
 
-Data: `synthetic`, a mixture of 2,000 Gaussians with uneven weights, 64 dimensions of structure plus
-noise, unit length, seeded; or `static`, the `local--static` vectors of FOLDER/chunks.txt, queries
-from FOLDER/headings.txt (benchmarks/corpus.py writes both; the vectors are kept beside them).
-Queries are not among the rows. Truth is exact search over the float32 vectors.
+Data, filters and truth: benchmarks/dense_data.py. Contenders: benchmarks/dense_peers.py. `--part
+prepare` makes the data, builds every index in FOLDER and picks each contender's setting: of those
+with settings the lowest that reaches the recall asked for, on queries of their own. The others
+open what was prepared.
 
-Every contender runs in this process on one thread; for each query all take turns. Of a contender
-with settings the quickest one is shown that reaches the recall asked for, chosen on other queries.
-`cpu` is processor time, which a busy machine disturbs less than the clock. All come warm: they were
-asked the tuning queries before.
+`race`: every contender runs in this process on one thread; for each query all take turns, warm:
+they were asked the tuning queries before. `cpu` is processor time, which a busy machine disturbs
+less than the clock. `changes`: 1,000 rows added and 1,000 deleted, in memory and by each
+contender's own commit, on a copy. `memory`: a fresh process opens the index and searches 10,000
+times, with all memory and in a cgroup (version 1) of 512 MB, which needs root.
 
-Run: python benchmarks/dense.py --data FOLDER [--kind synthetic] [--rows 100000] [--dimension 384]
-     [--peers numpy,flat,ivf,hnsw,usearch,hnswlib] [--json OUT]
+Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory
+     [--kind synthetic|static] [--rows 100000] [--dimension 384] [--peers pincite,numpy,flat,ivf]
+     [--json OUT]
 
-Peers are needed only if named: faiss-cpu, usearch, hnswlib.
+Results of several parts are put into one OUT. Peers are needed only if named: faiss-cpu, usearch,
+hnswlib, zvec, lancedb, chromadb.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dense_data import SHARES, Data, K, load_data, place
+from dense_peers import PEERS, Contender, Search, make
 from report import write_report
 
-from pincite.dense.index import Allowed, DenseIndex
 from pincite.segments.kernels import kernels_in_use
 
-K = 10
-QUERIES, TUNING = 400, 200
-SHARES = (1.0, 0.1, 0.01, 0.001)
 RECALL = 0.97
 FILTERED_RECALL = 0.98
-CHANGED = 1_000
-PEERS = ("numpy", "flat", "ivf", "hnsw", "usearch", "hnswlib")
-PROBES = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
-EFFORTS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
-
-Search = Callable[[np.ndarray], Sequence[int]]
-
-
-@dataclass
-class Contender:
-    """``searches`` makes a search for a filter (None for all rows) and a setting."""
-
-    name: str
-    searches: Callable[[np.ndarray | None, int], Search]
-    settings: Sequence[int] = (0,)
-    filters: bool = True
-    notes: dict[str, float] = field(default_factory=dict)
-
-
-def synthetic(count: int, dimension: int, seed: int) -> np.ndarray:
-    """Rows of the mixture; the mixture itself is the same for every seed."""
-    fixed = np.random.default_rng(7)
-    basis = np.linalg.qr(fixed.normal(size=(dimension, 64)))[0].T.astype(np.float32)
-    centres = fixed.normal(size=(2000, 64)).astype(np.float32)
-    weights = fixed.exponential(size=2000) ** 1.5
-    generator = np.random.default_rng(seed)
-    rows = np.empty((count, dimension), dtype=np.float32)
-    for start in range(0, count, 50_000):
-        many = min(50_000, count - start)
-        chosen = generator.choice(2000, many, p=weights / weights.sum())
-        inner = centres[chosen] + 0.7 * generator.standard_normal((many, 64), dtype=np.float32)
-        noise = generator.standard_normal((many, dimension), dtype=np.float32)
-        wide = inner @ basis + 0.1 * noise
-        rows[start : start + many] = wide / np.linalg.norm(wide, axis=1, keepdims=True)
-    return rows
-
-
-def static(folder: Path, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of the first chunks, and of headings of at least two words as queries."""
-    kept = folder / "static-vectors.npy"
-    if not kept.exists():
-        _embed(folder, kept, count)
-    stored = np.load(kept, mmap_mode="r")
-    rows = np.asarray(stored[:count], dtype=np.float32)
-    if len(rows) < count or not rows[-1].any():
-        raise SystemExit(f"{kept} holds fewer than {count} vectors; remove it to embed again.")
-    return rows, np.load(folder / "static-queries.npy").astype(np.float32)
-
-
-def _embed(folder: Path, kept: Path, count: int) -> None:
-    from pincite.embedding.static import StaticModel
-
-    model = StaticModel()
-    rows = np.lib.format.open_memmap(kept, "w+", np.float16, (count, model.dimension))
-    with (folder / "chunks.txt").open(encoding="utf-8") as lines:
-        for start in range(0, count, 4096):
-            texts = [line.rstrip("\n") for line in islice(lines, min(4096, count - start))]
-            rows[start : start + len(texts)] = model.encode(texts)
-    headings = (folder / "headings.txt").read_text(encoding="utf-8").splitlines()
-    wordy = [line for line in headings if len(line.split()) > 1]
-    chosen = np.random.default_rng(5).permutation(len(wordy))[:2000]
-    np.save(folder / "static-queries.npy", model.encode([wordy[i] for i in chosen]))
-
-
-def ours(rows: np.ndarray, folder: Path) -> Contender:
-    """Built, saved, opened again."""
-    names = [f"{number:07}" for number in range(len(rows))]
-    index = DenseIndex()
-    start = time.perf_counter()
-    index.add(names, rows)
-    built = time.perf_counter()
-    index.save(folder / "pincite")
-    saved = time.perf_counter()
-    index = DenseIndex.open(folder / "pincite")
-    index.search(rows[0], K)
-    notes = {
-        "build_s": built - start,
-        "save_s": saved - built,
-        "reopen_ms": 1e3 * (time.perf_counter() - saved),
-    }
-    stats = index.stats()
-    notes["code_bytes_per_number"] = stats["code_bytes"] / rows.size
-    notes["lists"] = stats["lists"]
-    notes |= _memory(folder / "pincite", rows[:200])
-
-    def searches(mask: np.ndarray | None, _: int) -> Search:
-        allow = None if mask is None else Allowed(names[i] for i in np.flatnonzero(mask))
-        return lambda query: [int(name) for name in index.search(query, K, allow)[0]]
-
-    return Contender("pincite", searches, notes=notes)
-
-
-def _memory(folder: Path, queries: np.ndarray) -> dict[str, float]:
-    """Anonymous memory that a fresh process adds by opening and searching, in MB."""
-    np.save(folder.parent / "queries.npy", queries)
-    code = (
-        "import sys, numpy as np\n"
-        "from pincite.dense.index import DenseIndex\n"
-        "def anonymous():\n"
-        "    lines = open('/proc/self/smaps_rollup').read().splitlines()\n"
-        "    return next(int(l.split()[1]) for l in lines if l.startswith('Anonymous'))\n"
-        "queries = np.load(sys.argv[2])\n"
-        "small = DenseIndex()\n"
-        "small.add([str(i) for i in range(len(queries))], queries)\n"
-        "small.search(queries[0], 10)\n"
-        "before = anonymous()\n"
-        "index = DenseIndex.open(sys.argv[1])\n"
-        "for query in queries: index.search(query, 10)\n"
-        "print(anonymous() - before)\n"
-    )
-    command = [sys.executable, "-c", code, str(folder), str(folder.parent / "queries.npy")]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {"anonymous_mb": int(found.stdout) / 1024}
-
-
-def exact_numpy(rows: np.ndarray) -> Contender:
-    """One matrix product; with a filter, of the gathered rows."""
-
-    def searches(mask: np.ndarray | None, _: int) -> Search:
-        kept = None if mask is None else np.flatnonzero(mask)
-
-        def search(query: np.ndarray) -> Sequence[int]:
-            scores = rows @ query if kept is None else rows[kept] @ query
-            best = np.argpartition(-scores, min(K, len(scores) - 1))[:K]
-            return (best if kept is None else kept[best]).tolist()
-
-        return search
-
-    return Contender("numpy exact", searches)
-
-
-def faiss_flat(rows: np.ndarray) -> Contender:
-    import faiss
-
-    index = faiss.IndexFlatIP(rows.shape[1])
-    index.add(rows)
-
-    def searches(mask: np.ndarray | None, _: int) -> Search:
-        return _faiss_search(index, faiss.SearchParameters, mask, {})
-
-    return Contender("faiss Flat", searches)
-
-
-def faiss_ivf(rows: np.ndarray, folder: Path) -> Contender:
-    import faiss
-
-    lists = 1024 if len(rows) <= 200_000 else 2048
-    start = time.perf_counter()
-    quantizer = faiss.IndexFlatIP(rows.shape[1])
-    index = faiss.IndexIVFScalarQuantizer(
-        quantizer, rows.shape[1], lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
-    index.train(rows[np.random.default_rng(1).permutation(len(rows))[: 64 * lists]])
-    index.add(rows)
-    notes = {"build_s": time.perf_counter() - start}
-    notes |= _faiss_changes(index, rows, folder / "ivf.faiss")
-
-    def searches(mask: np.ndarray | None, probes: int) -> Search:
-        return _faiss_search(index, faiss.SearchParametersIVF, mask, {"nprobe": probes})
-
-    return Contender("faiss IVF-SQ8", searches, [p for p in PROBES if p <= lists], notes=notes)
-
-
-def _faiss_changes(index: Any, rows: np.ndarray, file: Path) -> dict[str, float]:
-    """Adding and deleting in memory; writing, which is its commit; and reading."""
-    import faiss
-
-    names = np.arange(len(rows), len(rows) + CHANGED)
-    times = [time.perf_counter()]
-    index.add(rows[:CHANGED])
-    times.append(time.perf_counter())
-    index.remove_ids(names)
-    times.append(time.perf_counter())
-    faiss.write_index(index, str(file))
-    with file.open("rb") as written:
-        os.fsync(written.fileno())
-    times.append(time.perf_counter())
-    faiss.read_index(str(file)).search(rows[:1], K)
-    times.append(time.perf_counter())
-    add, delete, write, read = np.diff(times).tolist()
-    file.unlink()
-    return {"add_s": add, "delete_s": delete, "write_s": write, "reopen_ms": 1e3 * read}
-
-
-def faiss_hnsw(rows: np.ndarray) -> Contender:
-    import faiss
-
-    start = time.perf_counter()
-    index = faiss.IndexHNSWFlat(rows.shape[1], 16, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = 128
-    index.add(rows)
-    notes = {"build_s": time.perf_counter() - start}
-
-    def searches(mask: np.ndarray | None, effort: int) -> Search:
-        return _faiss_search(index, faiss.SearchParametersHNSW, mask, {"efSearch": effort})
-
-    return Contender("faiss HNSW", searches, EFFORTS, notes=notes)
-
-
-def _faiss_search(
-    index: Any, parameters: Any, mask: np.ndarray | None, options: dict[str, int]
-) -> Search:
-    import faiss
-
-    made = dict(options)
-    held = None if mask is None else np.packbits(mask, bitorder="little")
-    if held is not None:
-        made["sel"] = faiss.IDSelectorBitmap(held)
-    chosen = parameters(**made)
-
-    def search(query: np.ndarray) -> Sequence[int]:
-        _ = held  # the selector does not own its bits
-        return index.search(query[None, :], K, params=chosen)[1][0].tolist()
-
-    return search
-
-
-def usearch(rows: np.ndarray) -> Contender:
-    from usearch.index import Index
-
-    start = time.perf_counter()
-    index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", connectivity=16, expansion_add=128)
-    index.add(np.arange(len(rows)), rows, threads=1)
-    notes = {"build_s": time.perf_counter() - start}
-
-    def searches(_: np.ndarray | None, effort: int) -> Search:
-        def search(query: np.ndarray) -> Sequence[int]:
-            index.expansion_search = effort
-            return index.search(query, K, threads=1).keys.tolist()
-
-        return search
-
-    return Contender("usearch f16", searches, EFFORTS, filters=False, notes=notes)
-
-
-def hnswlib(rows: np.ndarray) -> Contender:
-    import hnswlib as library
-
-    start = time.perf_counter()
-    index = library.Index(space="ip", dim=rows.shape[1])
-    index.init_index(len(rows), M=16, ef_construction=128, random_seed=1)
-    index.add_items(rows, num_threads=1)
-    notes = {"build_s": time.perf_counter() - start}
-
-    def searches(_: np.ndarray | None, effort: int) -> Search:
-        def search(query: np.ndarray) -> Sequence[int]:
-            index.set_ef(effort)
-            return index.knn_query(query, k=K, num_threads=1)[0][0].tolist()
-
-        return search
-
-    return Contender("hnswlib", searches, EFFORTS, filters=False, notes=notes)
-
-
-def contenders(rows: np.ndarray, folder: Path, peers: Sequence[str]) -> Iterator[Contender]:
-    yield ours(rows, folder)
-    makers: dict[str, Callable[[], Contender]] = {
-        "numpy": lambda: exact_numpy(rows),
-        "flat": lambda: faiss_flat(rows),
-        "ivf": lambda: faiss_ivf(rows, folder),
-        "hnsw": lambda: faiss_hnsw(rows),
-        "usearch": lambda: usearch(rows),
-        "hnswlib": lambda: hnswlib(rows),
-    }
-    for peer in peers:
-        yield makers[peer]()
-
-
-def truth(rows: np.ndarray, queries: np.ndarray, mask: np.ndarray | None) -> list[set[int]]:
-    kept = np.arange(len(rows)) if mask is None else np.flatnonzero(mask)
-    best: list[set[int]] = []
-    for start in range(0, len(queries), 50):
-        scores = np.concatenate(
-            [
-                rows[kept[at : at + 65_536]] @ queries[start : start + 50].T
-                for at in range(0, len(kept), 65_536)
-            ]
-        )
-        top = np.argpartition(-scores, K, axis=0)[:K]
-        best += [set(kept[column].tolist()) for column in top.T]
-    return best
+PACKAGES = ("faiss-cpu", "usearch", "hnswlib", "zvec", "lancedb", "chromadb")
 
 
 def recall(search: Search, queries: np.ndarray, right: list[set[int]]) -> float:
@@ -330,27 +50,63 @@ def recall(search: Search, queries: np.ndarray, right: list[set[int]]) -> float:
     return found / (K * len(queries))
 
 
-def tuned(
-    contender: Contender, mask: np.ndarray | None, queries: np.ndarray, right: list[set[int]]
-) -> tuple[int, Search]:
+def tuned(contender: Contender, data: Data, share: float) -> int:
     """The lowest setting that reaches the recall asked for, or the highest there is."""
-    wanted = RECALL if mask is None else FILTERED_RECALL
+    wanted = RECALL if share == 1.0 else FILTERED_RECALL
+    right = data.right(share, tuning=True)
+    if len(contender.settings) == 1:
+        return contender.settings[0]
     for setting in contender.settings:
-        search = contender.searches(mask, setting)
-        # Also without a choice, so that everyone comes to the race warm.
-        if recall(search, queries, right) >= wanted:
+        if recall(contender.searches(share, setting), data.tuning, right) >= wanted:
             break
-    return setting, search
+    return setting
 
 
-def race(
-    searches: dict[str, Search], queries: np.ndarray, right: list[set[int]]
-) -> dict[str, dict[str, float]]:
-    """Wall-clock and processor time of each, one query after the other, all taking turns."""
+def prepare(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
+    """Builds what is missing and picks the settings, kept beside the indexes."""
+    for name in peers:
+        file = home / f"{name}.settings.json"
+        contender = make(name, data.rows, home)
+        if not file.exists():
+            shares = [share for share in SHARES if contender.filters or share == 1.0]
+            chosen = {f"{share:g}": tuned(contender, data, share) for share in shares}
+            file.write_text(json.dumps(chosen), encoding="ascii")
+        sys.stdout.write(f"{name}: {file.read_text(encoding='ascii')} {contender.notes}\n")
+        sys.stdout.flush()
+    return {}
+
+
+def race(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
+    """Wall-clock and processor time of each contender, all taking turns."""
+    field = [(make(name, data.rows, home), _settings(home, name)) for name in peers]
+    figures: dict[str, Any] = {"notes": {c.name: c.notes for c, _ in field}}
+    for share in SHARES:
+        running = {
+            c.name: (c.searches(share, chosen[f"{share:g}"]), chosen[f"{share:g}"])
+            for c, chosen in field
+            if f"{share:g}" in chosen
+        }
+        for search, _ in running.values():
+            for query in data.tuning:
+                search(query)
+        raced = _turns({name: search for name, (search, _) in running.items()}, data, share)
+        for name, (_, setting) in running.items():
+            raced[name]["setting"] = setting
+            sys.stdout.write(f"{share:g} {name}: {raced[name]}\n")
+        figures[f"kept {share:g}"] = raced
+    return figures
+
+
+def _settings(home: Path, name: str) -> dict[str, int]:
+    chosen: dict[str, int] = json.loads((home / f"{name}.settings.json").read_text("ascii"))
+    return chosen
+
+
+def _turns(searches: dict[str, Search], data: Data, share: float) -> dict[str, dict[str, float]]:
     clock: dict[str, list[float]] = {name: [] for name in searches}
     cpu: dict[str, list[float]] = {name: [] for name in searches}
     found = dict.fromkeys(searches, 0)
-    for query, best in zip(queries, right, strict=True):
+    for query, best in zip(data.asked, data.right(share), strict=True):
         for name, search in searches.items():
             before, start = time.process_time_ns(), time.perf_counter_ns()
             answer = search(query)
@@ -362,61 +118,112 @@ def race(
             "p50_ms": round(float(np.median(clock[name])), 4),
             "p95_ms": round(float(np.quantile(clock[name], 0.95)), 4),
             "cpu_p50_ms": round(float(np.median(cpu[name])), 4),
-            "recall": round(found[name] / (K * len(queries)), 4),
+            "recall": round(found[name] / (K * len(data.asked)), 4),
         }
         for name in searches
     }
 
 
-def changes(folder: Path, rows: np.ndarray) -> dict[str, float]:
-    """A thousand vectors added and deleted, each durable; and in memory alone."""
-    index = DenseIndex.open(folder / "pincite")
-    names = [f"new{number}" for number in range(CHANGED)]
-    times = [time.perf_counter()]
-    for step in (
-        lambda: index.add(names, rows[:CHANGED]),
-        index.save,
-        lambda: index.remove(names[: CHANGED // 2] + [f"{n:07}" for n in range(CHANGED // 2)]),
-        index.save,
-    ):
-        step()
-        times.append(time.perf_counter())
-    add, saved_add, delete, saved_delete = np.diff(times).tolist()
-    return {
-        "add_s": add + saved_add,
-        "delete_s": delete + saved_delete,
-        "add_in_memory_s": add,
-        "delete_in_memory_s": delete,
-    }
-
-
-def measure(rows: np.ndarray, queries: np.ndarray, options: argparse.Namespace) -> dict[str, Any]:
-    folder = Path(tempfile.mkdtemp(prefix="dense-", dir=options.data))
-    try:
-        field_ = list(contenders(rows, folder, options.peers))
-        asked, tuning = queries[:QUERIES], queries[QUERIES : QUERIES + TUNING]
-        figures: dict[str, Any] = {"notes": {c.name: c.notes for c in field_}}
-        for share in SHARES:
-            chosen = np.random.default_rng(3).random(len(rows)) < share
-            mask = None if share == 1.0 else chosen
-            right, learnt = truth(rows, asked, mask), truth(rows, tuning, mask)
-            running = [c for c in field_ if mask is None or c.filters]
-            picked = {c.name: tuned(c, mask, tuning, learnt) for c in running}
-            raced = race({name: search for name, (_, search) in picked.items()}, asked, right)
-            for name, (setting, _) in picked.items():
-                raced[name]["setting"] = setting
-            figures[f"kept {share:g}"] = raced
-            sys.stdout.write(f"{share:g}: {raced}\n")
+def changes(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
+    """Seconds to add and to delete, on a copy of what was prepared."""
+    figures: dict[str, Any] = {}
+    for name in peers:
+        if PEERS[name][0] is None:
+            continue
+        folder = Path(tempfile.mkdtemp(prefix="changes-", dir=home))
+        try:
+            shutil.copytree(home / name, folder / name)
+            shutil.copy(home / f"{name}.seconds", folder)
+            os.sync()
+            contender = make(name, data.rows, folder)
+            seconds = {}
+            for step, run in contender.changes:
+                start = time.perf_counter()
+                run()
+                seconds[f"{step}_s"] = round(time.perf_counter() - start, 4)
+            figures[contender.name] = seconds
+            sys.stdout.write(f"{contender.name}: {seconds}\n")
             sys.stdout.flush()
-        figures["changes"] = changes(folder, rows)
-        return figures
+        finally:
+            shutil.rmtree(folder)
+    return {"changes": figures}
+
+
+_CHILD = """
+import gc, os, statistics, sys, time
+from pathlib import Path
+import numpy as np
+from pincite.dense.index import DenseIndex
+
+def held(what):
+    lines = open("/proc/self/smaps_rollup").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
+
+def median(searches):
+    times = []
+    for number in range(searches):
+        start = time.perf_counter()
+        index.search(queries[number % len(queries)], 10)
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+folder, queries = Path(sys.argv[1]), np.load(sys.argv[2])
+if len(sys.argv) > 3:
+    Path(sys.argv[3], "cgroup.procs").write_text(str(os.getpid()))
+    for file in folder.iterdir():  # so that its pages are counted to the group
+        handle = os.open(file, os.O_RDONLY)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(handle)
+small = DenseIndex()
+small.add([str(i) for i in range(50)], queries[:50])
+small.search(queries[0], 10)
+gc.collect()
+anonymous, pss = held("Anonymous"), held("Pss:")
+index = DenseIndex.open(folder)
+first = median(10000)
+print(first, median(2000), held("Anonymous") - anonymous, held("Pss:") - pss, sep=",")
+"""
+
+GROUP = Path("/sys/fs/cgroup/memory")
+LIMIT = 512 << 20
+
+
+def memory(home: Path) -> dict[str, Any]:
+    """Median search and growth of a fresh process, with all memory and in a group of 512 MB."""
+    figures = {"free": _child(home)}
+    group = GROUP / f"pincite-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(LIMIT), encoding="ascii")
+        figures["group_512_mb"] = _child(home, group)
     finally:
-        shutil.rmtree(folder)
+        group.rmdir()
+    sys.stdout.write(f"{figures}\n")
+    return {"memory": figures}
+
+
+def _child(home: Path, *more: Path) -> dict[str, float]:
+    files = [home / "pincite", home / "queries.npy", *more]
+    command = [sys.executable, "-c", _CHILD, *map(str, files)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = ("first_10000_p50_ms", "then_p50_ms", "anonymous_mb", "pss_mb")
+    values = (round(float(each), 4) for each in found.stdout.split(","))
+    return dict(zip(names, values, strict=True))
+
+
+PARTS = {"prepare": prepare, "race": race, "changes": changes}
 
 
 def one_thread() -> None:
     """Start again with one thread for every library: they read this when they are loaded."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+    names = (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+        "LANCE_CPU_THREADS",
+        "TOKIO_WORKER_THREADS",
+    )
     if any(os.environ.get(name) != "1" for name in names):
         os.execve(
             sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(names, "1")
@@ -425,31 +232,36 @@ def one_thread() -> None:
 
 def main() -> None:
     one_thread()
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--part", choices=(*PARTS, "memory"), required=True)
     parser.add_argument("--kind", choices=("synthetic", "static"), default="synthetic")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--peers", type=lambda text: text.split(","), default=list(PEERS))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    options.data.mkdir(parents=True, exist_ok=True)
-    if options.kind == "synthetic":
-        rows = synthetic(options.rows, options.dimension, 0)
-        queries = synthetic(QUERIES + TUNING, options.dimension, 99)
+    home = place(options.data, options.kind, options.rows, options.dimension)
+    if options.part == "memory":
+        part = memory(home)
     else:
-        rows, queries = static(options.data, options.rows)
-        queries = queries[: QUERIES + TUNING]
+        data = load_data(options.data, options.kind, options.rows, options.dimension)
+        part = PARTS[options.part](data, home, options.peers)
+    known = {}
+    if options.json is not None and options.json.exists():
+        known = json.loads(options.json.read_text(encoding="utf-8"))
+        known = {name: each for name, each in known.items() if name not in ("versions", "machine")}
     figures = {
+        **known,
         "kind": options.kind,
-        "rows": len(rows),
-        "dimension": rows.shape[1],
+        "rows": options.rows,
+        "dimension": options.dimension,
         "threads": 1,
         "k": K,
         "kernels": kernels_in_use(),
-        **measure(rows, queries, options),
+        **part,
     }
-    write_report(options.json, figures, packages=("faiss-cpu", "usearch", "hnswlib"))
+    write_report(options.json, figures, packages=PACKAGES)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "best.hpp"
 #include "dense_half.hpp"
@@ -24,8 +25,14 @@ void prefetch(const Rows& rows, std::size_t index) {
     for (std::size_t at = 0; at < 2 * rows.dimension; at += 64) PINCITE_PREFETCH(bytes + at);
 }
 
-std::vector<std::int64_t> kept_rows(const Rows& rows, const Masks& masks) {
+std::vector<std::int64_t> kept_rows(const Rows& rows, const Masks& masks, const Span& some) {
     std::vector<std::int64_t> kept;
+    if (some.data != nullptr) {
+        kept.reserve(some.size);
+        std::copy_if(some.data, some.data + some.size, std::back_inserter(kept),
+                     [&masks](std::int64_t row) { return masks.keeps(std::size_t(row)); });
+        return kept;
+    }
     const std::uint8_t* first = masks.allow != nullptr ? masks.allow : masks.live;
     for (std::size_t row = 0; row < rows.count; ++row) {
         if (first != nullptr && row % 8 == 0) {  // a selective filter is mostly zeros
@@ -245,8 +252,9 @@ class Kth {
 
 }  // namespace
 
-Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted) {
-    const std::vector<std::int64_t> kept = kept_rows(rows, masks);
+Candidates exact_candidates(const Rows& rows, const Masks& masks, const Span& some,
+                            const Wanted& wanted) {
+    const std::vector<std::int64_t> kept = kept_rows(rows, masks, some);
     std::vector<Scored> scored;
     scored.reserve(kept.size());
     float longest = 0.0F;

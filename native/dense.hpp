@@ -55,7 +55,13 @@ struct Rows {
 
 // The k best of the kept rows and everything that ties with the last of them. Scores are summed in
 // float64 in eight lanes, so that every path gives the same bits, and rounded to float32.
-Candidates exact_candidates(const Rows& rows, const Masks& masks, const Wanted& wanted);
+// `some` are the rows to look at, ascending; with null data, all.
+struct Span {
+    const std::int64_t* data = nullptr;
+    std::size_t size = 0;
+};
+Candidates exact_candidates(const Rows& rows, const Masks& masks, const Span& some,
+                            const Wanted& wanted);
 
 // How far a search by codes looks.
 struct Effort {

@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -98,16 +99,18 @@ class Vectors {
     }
 
     py::tuple exact(const Array<float>& query, std::size_t k, const Mask& live, const Mask& allow,
-                    float limit, float floor, double unit) const {
+                    const std::optional<Array<std::int64_t>>& some, float limit, float floor,
+                    double unit) const {
         check(query);
         require(k > 0, "k must be at least 1");
         require(limit > 0, "limit must be above 0");
         const pincite::Masks masks{flags(live, rows_.count), flags(allow, rows_.count)};
+        const pincite::Span span = rows_of(some);
         const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
         pincite::Candidates found;
         {
             py::gil_scoped_release released;
-            found = pincite::exact_candidates(rows_, masks, wanted);
+            found = pincite::exact_candidates(rows_, masks, span, wanted);
         }
         return answer(found);
     }
@@ -128,6 +131,18 @@ class Vectors {
     }
 
    private:
+    // Few rows, so that checking them costs less than reading one.
+    pincite::Span rows_of(const std::optional<Array<std::int64_t>>& some) const {
+        if (!some) return {};
+        const std::int64_t* data = some->data();
+        const auto size = size_of(some->size());
+        const auto count = static_cast<std::int64_t>(rows_.count);
+        require(std::all_of(data, data + size,
+                            [count](std::int64_t row) { return row >= 0 && row < count; }),
+                "a row is not there");
+        return {data, size};
+    }
+
     Array<std::uint16_t> array_;
     Guarded guard_;
     pincite::Rows rows_;
@@ -323,7 +338,8 @@ void bind_dense(py::module_& module) {
         .def(py::init<Array<std::uint16_t>, const Guard&>(), py::arg("rows").noconvert(),
              py::arg("guard"))
         .def("exact", &Vectors::exact, py::arg("query"), py::arg("k"), py::arg("live"),
-             py::arg("allow"), py::arg("limit"), py::arg("floor"), py::arg("unit"))
+             py::arg("allow"), py::arg("some"), py::arg("limit"), py::arg("floor"),
+             py::arg("unit"))
         .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
     py::class_<Codes>(module, "DenseCodes")
         .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,

@@ -277,13 +277,14 @@ def test_a_segment_of_a_file_is_searched_where_it_lies():
 def test_vector_arrays_that_do_not_fit_are_refused():
     rows, query = np.zeros((3, 2), np.uint16), np.ones(2, np.float32)
     vectors = kernels.native().DenseVectors(rows, None)
-    assert vectors.exact(query, 1, None, None, 1.0, -1.0, 1.0)[0].tolist() == [0, 1, 2]
+    assert vectors.exact(query, 1, None, None, None, 1.0, -1.0, 1.0)[0].tolist() == [0, 1, 2]
 
     for arguments in (
-        (np.ones(3, np.float32), 1, None, None, 1.0, -1.0, 1.0),
-        (query, 1, None, np.ones(2, bool), 1.0, -1.0, 1.0),
-        (query, 0, None, None, 1.0, -1.0, 1.0),
-        (query, 1, None, None, -1.0, -1.0, 1.0),
+        (np.ones(3, np.float32), 1, None, None, None, 1.0, -1.0, 1.0),
+        (query, 1, None, np.ones(2, bool), None, 1.0, -1.0, 1.0),
+        (query, 0, None, None, None, 1.0, -1.0, 1.0),
+        (query, 1, None, None, None, -1.0, -1.0, 1.0),
+        (query, 1, None, None, np.array([3]), 1.0, -1.0, 1.0),
     ):
         with pytest.raises(ValueError):
             vectors.exact(*arguments)

@@ -87,7 +87,7 @@ def exact_rows(
         return _exact_rows(part, _both(live, allow), wanted)
     vectors = module.DenseVectors(half_bits(part), None)
     query, k, limit, floor, _, unit = wanted
-    return checked(vectors.exact(query, k, live, allow, limit, floor, unit))
+    return checked(vectors.exact(query, k, live, allow, None, limit, floor, unit))
 
 
 def checked(answer: tuple[Any, Any, str], name: str = "in memory") -> Found:

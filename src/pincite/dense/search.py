@@ -56,7 +56,8 @@ def search_vectors(
     for number, part in enumerate(parts):
         found = _candidates(part, live[number], allow[number], wanted)
         best.append((number, *found))
-        wanted = wanted.above(found)
+        if number + 1 < len(parts):
+            wanted = wanted.above(found)
     return ranked(best, k, row_id)
 
 
@@ -112,7 +113,10 @@ def _check_parts(
     allow: Sequence[Mask | None],
     dimension: int,
 ) -> None:
-    for part in parts:
+    for name, masks in (("live", live), ("allow", allow)):
+        if len(masks) != len(parts):
+            raise _misfit(name)
+    for part, alive, allowed in zip(parts, live, allow, strict=True):
         if not isinstance(part, Vectors) and (part.ndim != 2 or part.dtype != np.float16):
             raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
         if part.shape[1] != dimension:
@@ -120,9 +124,11 @@ def _check_parts(
                 f"The query vector has {dimension} dimensions and the stored ones "
                 f"{part.shape[1]}; embed the query with the collection's model."
             )
-    for name, masks in (("live", live), ("allow", allow)):
-        if len(masks) != len(parts) or any(
-            mask is not None and mask.shape != (len(part),)
-            for mask, part in zip(masks, parts, strict=True)
-        ):
-            raise InvalidArgument(f"{name} needs one mask (or None) per part, as long as it.")
+        if alive is not None and alive.shape != part.shape[:1]:
+            raise _misfit("live")
+        if allowed is not None and allowed.shape != part.shape[:1]:
+            raise _misfit("allow")
+
+
+def _misfit(name: str) -> InvalidArgument:
+    return InvalidArgument(f"{name} needs one mask (or None) per part, as long as it.")

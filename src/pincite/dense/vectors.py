@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.dense.codes import stored_rule
-from pincite.dense.effort import Rule
+from pincite.dense.effort import Effort, Rule
 from pincite.dense.kernels import Found, Mask, Wanted, checked, exact_rows
 from pincite.errors import StoreCorrupt
 from pincite.segments.file import SegmentFile
@@ -19,6 +20,18 @@ __all__ = ["Vectors"]
 
 _BLOCK: Final = 65536
 _REMEMBERED: Final = 8
+_SPARSE: Final = 32  # a mask of one row in so many is kept as row numbers, too
+
+
+class _Keeps(NamedTuple):
+    """How many rows a mask keeps, and which, when they are few."""
+
+    kept: int
+    rows: NDArray[np.int64] | None
+    mask: Mask | None
+
+
+_kept = itemgetter(0)
 
 
 class Vectors:
@@ -42,7 +55,9 @@ class Vectors:
         self._rule: Rule | None = None if found is None else found[0]
         self._exact: Any = None
         self._codes: Any = None
-        self._counts: list[tuple[Mask, int]] = []
+        self._all = _Keeps(rows, None, None)
+        self._masks: list[_Keeps] = []
+        self._efforts: dict[tuple[int, int], Effort | None] = {}
         module = native()
         straight = sys.byteorder == "little" and self._mapped.flags.aligned
         if module is not None and straight:
@@ -71,27 +86,38 @@ class Vectors:
         """The best rows in both masks; by codes, nearly all of them."""
         if self._exact is None or native() is None:
             return exact_rows(self.whole(), live, allow, wanted)
-        kept = min(self._count(live), self._count(allow))
-        effort = self._rule.effort(wanted.k, kept) if self._rule and self._codes else None
-        masks = live, allow
+        living, allowed = self._keeps(live), self._keeps(allow)
+        fewer = min(living, allowed, key=_kept)
         query, k, limit, floor, length, unit = wanted
+        effort = self._effort(k, fewer.kept)
         if effort is None or self._rule is None:
-            answer = self._exact.exact(query, k, *masks, limit, floor, unit)
+            answer = self._exact.exact(query, k, live, allow, fewer.rows, limit, floor, unit)
         else:
             margin = self._rule.margin * length
-            answer = self._codes.search(query, k, *effort, margin, *masks, limit, floor, unit)
+            answer = self._codes.search(query, k, *effort, margin, live, allow, limit, floor, unit)
         return checked(answer, self._file.name)
 
-    def _count(self, mask: Mask | None) -> int:
-        """How many rows a mask keeps, remembered: searches come with the same few masks."""
+    def _effort(self, k: int, kept: int) -> Effort | None:
+        if self._rule is None or self._codes is None:
+            return None
+        if (k, kept) not in self._efforts:
+            if len(self._efforts) >= _REMEMBERED:
+                self._efforts = {}
+            self._efforts[k, kept] = self._rule.effort(k, kept)
+        return self._efforts[k, kept]
+
+    def _keeps(self, mask: Mask | None) -> _Keeps:
+        """What a mask keeps, remembered: searches come with the same few masks."""
         if mask is None:
-            return len(self)
-        for known, count in self._counts:
-            if known is mask:
-                return count
+            return self._all
+        for keeps in self._masks:
+            if keeps.mask is mask:
+                return keeps
         count = int(np.count_nonzero(mask))
-        self._counts = [(mask, count), *self._counts[: _REMEMBERED - 1]]
-        return count
+        rows = np.flatnonzero(mask) if count * _SPARSE <= len(mask) else None
+        keeps = _Keeps(count, rows, mask)
+        self._masks = [keeps, *self._masks[: _REMEMBERED - 1]]
+        return keeps
 
     def _open(self, module: Any, scale: float) -> None:
         bits = self._mapped.view(np.uint16)

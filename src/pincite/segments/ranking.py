@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ RowId = Callable[[int, int], str]
 """The id of the row (segment, row); equal scores are put in its order."""
 
 _BLOCK = 64
+_score = itemgetter(2)
 
 
 def at_least_kth(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
@@ -55,14 +56,11 @@ def ranked(
     if len(segments) > k:
         kept = at_least_kth(scores, k)
         rows, scores, segments = rows[kept], scores[kept], [segments[i] for i in kept]
-    hits = sorted(zip(segments, rows.tolist(), scores.tolist(), strict=True), key=_falling)
-    if any(a[2] == b[2] for a, b in pairwise(hits)):  # ids are looked up only where they decide
+    hits = list(zip(segments, rows.tolist(), scores.tolist(), strict=True))
+    hits.sort(key=_score, reverse=True)
+    if len({hit[2] for hit in hits}) < len(hits):  # ids are looked up only where they decide
         hits = heapq.nsmallest(k, hits, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
     return hits[:k]
-
-
-def _falling(hit: Ranked) -> float:
-    return -hit[2]
 
 
 def _kth(values: NDArray[np.float32], k: int) -> np.float32:
