@@ -252,9 +252,9 @@ struct PyLexicon {
     PyLexicon(const std::vector<std::string>& stops, std::size_t shortest, const py::bytes& marks)
         : lexicon(stops, shortest, std::string(bytes_in(marks))) {}
 
-    std::size_t add_language(bool stemmed) {
+    std::size_t add_language(bool stemmed, bool digits) {
         if (languages == 256) throw std::invalid_argument("a lexicon holds 255 languages");
-        lexicon.add_language(stemmed);
+        lexicon.add_language(!stemmed ? Stems::kNone : digits ? Stems::kAll : Stems::kNoDigits);
         return languages++;
     }
 };
@@ -268,7 +268,7 @@ void bind_build(py::module_& module) {
     py::class_<PyLexicon>(module, "Lexicon")
         .def(py::init<const std::vector<std::string>&, std::size_t, const py::bytes&>(),
              py::arg("stops"), py::arg("shortest"), py::arg("marks"))
-        .def("add_language", &PyLexicon::add_language, py::arg("stemmed"))
+        .def("add_language", &PyLexicon::add_language, py::arg("stemmed"), py::arg("digits"))
         .def("scan",
              [](PyLexicon& self, const py::sequence& texts, const py::bytes& languages,
                 std::size_t threads) {

@@ -8,6 +8,7 @@
 namespace pincite {
 namespace {
 
+constexpr std::size_t kAhead = 24;    // how far memory is fetched ahead
 constexpr std::size_t kTable = 4096;  // lengths whose codes are looked up
 
 // Codes by class and length.
@@ -72,7 +73,8 @@ public:
           codes_(codes),
           windows_(windows),
           encoder_(codes),
-          count_((given.size + windows.window - 1) / windows.window) {}
+          count_((given.size + windows.window - 1) / windows.window),
+          total_(static_cast<std::size_t>(given.offsets[given.terms])) {}
 
     void terms(std::size_t first, std::size_t last, Packed& out, Part& part) const {
         for (std::size_t term = first; term < last; ++term) {
@@ -91,6 +93,7 @@ private:
     void encode(std::size_t begin, std::size_t end, Packed& out, Part& part) const {
         std::uint32_t block = 0xFFFFFFFFu;
         for (std::size_t i = begin; i < end; ++i) {
+            if (i + kAhead < total_) fetch_length(given_.rows[i + kAhead]);
             const std::uint32_t row = given_.rows[i];
             const auto tf = static_cast<std::uint32_t>(given_.tfs[i]);
             if (row >= given_.size || tf == 0) throw std::out_of_range("a posting is not valid");
@@ -106,6 +109,10 @@ private:
                 part.large_tfs.push_back(tf);
             }
         }
+    }
+
+    void fetch_length(std::uint32_t row) const {
+        if (row < given_.size) __builtin_prefetch(&given_.lengths[row]);
     }
 
     void bounds(std::size_t begin, std::size_t end, const Packed& out, Part& part) const {
@@ -141,7 +148,7 @@ private:
     const Codes& codes_;
     const Windows& windows_;
     Encoder encoder_;
-    std::size_t count_;
+    std::size_t count_, total_;
 };
 
 template <typename T>

@@ -470,7 +470,7 @@ std::uint32_t Strings::find(const Key& key) const { return slots_[place(key)].nu
 std::uint32_t Strings::add(const Key& key) {
     std::size_t at = place(key);
     if (slots_[at].number != kNone) return slots_[at].number;
-    if (entries_.size() * 2 >= slots_.size()) {
+    if (found_ * 3 >= slots_.size() * 2) {
         grow();
         at = place(key);
     }
@@ -478,11 +478,18 @@ std::uint32_t Strings::add(const Key& key) {
     entries_.push_back({text_.size(), key.size, key.tag});
     text_.insert(text_.end(), key.data, key.data + key.size);
     slots_[at] = {key.code, key.more, key.tag, number};
+    ++found_;
     return number;
 }
 
+std::uint32_t Strings::append(std::string_view text, Tag tag) {
+    entries_.push_back({text_.size(), static_cast<std::uint32_t>(text.size()), tag});
+    text_.insert(text_.end(), text.begin(), text.end());
+    return static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
 void Strings::grow() {
-    Large<Slot> old(slots_.size() * 4, Slot{0, 0, 0, kNone});
+    Large<Slot> old(slots_.size() * 2, Slot{0, 0, 0, kNone});
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
@@ -495,15 +502,15 @@ void Strings::grow() {
 
 Lexicon::Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks)
     : stops_(stops.begin(), stops.end()), shortest_(shortest), marks_(std::move(marks)) {
-    add_language(false);  // number 0: what is never stemmed
+    add_language(Stems::kNone);  // number 0: what is never stemmed
 }
 
-std::uint8_t Lexicon::add_language(bool stemmed) {
-    stemmed_.push_back(stemmed);
+std::uint8_t Lexicon::add_language(Stems stems) {
+    stems_.push_back(stems);
     unstemmed_.emplace_back();
     unfolded_.emplace_back();
     unread_.emplace_back();
-    return static_cast<std::uint8_t>(stemmed_.size() - 1);
+    return static_cast<std::uint8_t>(stems_.size() - 1);
 }
 
 Scan Lexicon::scan(const Text* texts, std::size_t count) const {
@@ -554,9 +561,15 @@ void Lexicon::take_apart(std::uint32_t raw) {
     }
     const std::string_view text = raws_.text(raw);
     if (kind_of(tag) == Kind::kLetters) {
-        waiting_pieces_.push_back(waiting_word(text, Kind::kLetters, language, unfolded_[language]));
-    } else if (kind_of(tag) != Kind::kItem) {
-        word_piece(waiting_pieces_, text, language, false);
+        waiting_pieces_.push_back(waiting(words_.append(text, tag), unfolded_[language]));
+    } else if (kind_of(tag) == Kind::kBigram) {
+        waiting_pieces_.push_back({term_number(text), false, false});
+    } else if (kind_of(tag) == Kind::kWord && stems(language, text)) {
+        Piece piece = waiting(words_.append(text, tag), unstemmed_[language]);
+        piece.stop = is_stop(text);
+        waiting_pieces_.push_back(piece);
+    } else if (kind_of(tag) == Kind::kWord) {
+        waiting_pieces_.push_back({term_number(text), false, is_stop(text)});
     } else {
         std::size_t core = 0;
         while (core < text.size() && (is(text[core], kInside) ||
@@ -637,18 +650,25 @@ void Lexicon::word_piece(std::vector<Piece>& out, std::string_view text, std::ui
 void Lexicon::lower_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                           bool part) {
     const std::string_view head = text.substr(0, kLongest);
-    Piece piece = stemmed_[language]
-                      ? waiting_word(head, Kind::kWord, language, unstemmed_[language])
-                      : Piece{term_number(head), false, false};
+    Piece piece{0, false, false};
+    if (stems(language, head)) {
+        const Tag tag = tag_of(Kind::kWord, language);
+        piece = waiting(words_.add(Strings::key(head, tag)), unstemmed_[language]);
+    } else {
+        piece.term = term_number(head);
+    }
     piece.part = part;
     piece.stop = is_stop(text);
     out.push_back(piece);
 }
 
+bool Lexicon::stems(std::uint8_t language, std::string_view word) const {
+    return stems_[language] == Stems::kAll ||
+           (stems_[language] == Stems::kNoDigits && !is(word.back(), kDigit));
+}
+
 // A word that gets its term from Python; `list` tells of it once.
-Piece Lexicon::waiting_word(std::string_view text, Kind kind, std::uint8_t language,
-                            std::vector<std::uint32_t>& list) {
-    const std::uint32_t word = words_.add(Strings::key(text, tag_of(kind, language)));
+Piece Lexicon::waiting(std::uint32_t word, std::vector<std::uint32_t>& list) {
     if (word == word_terms_.size()) {
         word_terms_.push_back(Strings::kNone);
         list.push_back(word);

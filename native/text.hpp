@@ -46,6 +46,7 @@ public:
 
     std::uint32_t find(const Key& key) const;
     std::uint32_t add(const Key& key);  // also when it is there
+    std::uint32_t append(std::string_view text, Tag tag);  // never to be found, only by its number
     void prefetch(const Key& key) const { __builtin_prefetch(&slots_[key.hash & mask_]); }
 
     std::size_t size() const { return entries_.size(); }
@@ -71,7 +72,7 @@ private:
     void grow();
 
     Large<Slot> slots_;
-    std::size_t mask_;
+    std::size_t mask_, found_ = 0;
     std::vector<Entry> entries_;
     std::vector<char> text_;
 };
@@ -105,6 +106,9 @@ struct Piece {
     bool word = false;  // `term` is still the number of a word to be stemmed
 };
 
+// Which words of a language are stemmed: none, all, or those that do not end in a digit.
+enum class Stems : std::uint8_t { kNone, kAll, kNoDigits };
+
 class Lexicon {
 public:
     // `stops` are lower-case words; terms of fewer characters than `shortest` are left out.
@@ -114,8 +118,8 @@ public:
     static constexpr char kPaired = 1, kLetter = 2, kMark = 3;
     Lexicon(const std::vector<std::string>& stops, std::size_t shortest, std::string marks);
 
-    // A number for a language; words of a stemmed one get their terms through `set_stem`.
-    std::uint8_t add_language(bool stemmed);
+    // A number for a language; words that are stemmed get their terms through `set_stem`.
+    std::uint8_t add_language(Stems stems);
 
     // Reads texts without changing the lexicon, so that several threads may.
     Scan scan(const Text* texts, std::size_t count) const;
@@ -160,8 +164,8 @@ public:
 
 private:
     void take_apart(std::uint32_t raw);
-    Piece waiting_word(std::string_view text, Kind kind, std::uint8_t language,
-                       std::vector<std::uint32_t>& list);
+    bool stems(std::uint8_t language, std::string_view word) const;
+    Piece waiting(std::uint32_t word, std::vector<std::uint32_t>& list);
     void word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                     bool part);
     void lower_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
@@ -176,7 +180,7 @@ private:
     std::unordered_set<std::string> stops_;
     std::size_t shortest_;
     std::string marks_;
-    std::vector<bool> stemmed_;
+    std::vector<Stems> stems_;  // by language
     Strings raws_, words_, terms_;
     std::vector<std::uint32_t> word_terms_;
     Large<std::uint32_t> direct_;

@@ -54,9 +54,9 @@ def merge_ids(
 
 def repeated(ids: Sequence[str]) -> set[int]:
     """The places of ids that occur again later."""
-    last = {name: place for place, name in enumerate(ids)}
-    if len(last) == len(ids):
+    if len(set(ids)) == len(ids):
         return set()
+    last = {name: place for place, name in enumerate(ids)}
     return {place for place, name in enumerate(ids) if last[name] != place}
 
 

@@ -468,9 +468,9 @@ def _check_texts(ids: Sequence[str], texts: Sequence[str]) -> None:
         raise InvalidArgument(
             f"{len(ids)} ids were given for {len(texts)} texts; pass one for each."
         )
-    for value in (*ids, *texts):
-        if not isinstance(value, str):
-            raise InvalidArgument(f"An id or a text is a {type(value).__name__}; pass strings.")
+    for kind in {*map(type, ids), *map(type, texts)}:
+        if not issubclass(kind, str):
+            raise InvalidArgument(f"An id or a text is a {kind.__name__}; pass strings.")
 
 
 def _id_list(ids: Iterable[str]) -> list[str]:

@@ -120,7 +120,10 @@ class KeywordSegment:
     @functools.cached_property
     def total_length(self) -> int:
         """The sum of ``lengths``."""
-        return int(self._array("totals")[0])
+        totals = self._array("totals")
+        if totals.size != 1:
+            raise self._corrupt("the sum of its lengths is missing")
+        return int(totals[0])
 
     @property
     def vocabulary_size(self) -> int:
@@ -185,6 +188,8 @@ class KeywordSegment:
         at = self._large_at
         first, end = np.searchsorted(at, [start, stop])
         tfs[at[first:end] - np.uint32(start)] = self._array("large_tfs")[first:end]
+        if tfs.size and not tfs.min():
+            raise self._corrupt("a posting has a frequency of 0")
         return tfs
 
     @functools.cached_property

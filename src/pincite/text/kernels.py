@@ -17,7 +17,7 @@ from pincite.text import unicode_table
 from pincite.text._ranges import pairs
 from pincite.text.analysis import Analyzer
 from pincite.text.normalize import normalize_text
-from pincite.text.stemming import STEMMED_LANGUAGES, language_code
+from pincite.text.stemming import DIGIT_ENDS_STAY, STEMMED_LANGUAGES, language_code
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -118,7 +118,8 @@ class TextKernel:
     def _number(self, code: str) -> int:
         known = self._languages.get(code)
         if known is None:
-            known = self._lexicon.add_language(code in STEMMED_LANGUAGES)
+            digits = code not in DIGIT_ENDS_STAY
+            known = self._lexicon.add_language(code in STEMMED_LANGUAGES, digits)
             self._languages[code] = known
         return known
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Final
 
-__all__ = ["STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words", "stemmer_version"]
+__all__ = [
+    "DIGIT_ENDS_STAY", "STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words",
+    "stemmer_version",
+]  # fmt: skip
 
 # English takes Porter's first stemmer: on judged collections it ranks no worse than his second.
 _SNOWBALL: Final = {
@@ -31,6 +34,9 @@ _SAME: Final = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi"}
 STEMMED_LANGUAGES: Final[frozenset[str]] = frozenset(
     code for code, name in _SNOWBALL.items() if name in Stemmer.algorithms()
 )
+
+# Porter's rules look at the last letters alone, so that a word that ends in a digit is its stem.
+DIGIT_ENDS_STAY: Final[frozenset[str]] = STEMMED_LANGUAGES & {"en"}
 
 
 def language_code(language: str) -> str:

@@ -14,6 +14,7 @@ from pincite.errors import InvalidArgument
 from pincite.segments.kernels import native
 from pincite.text.analysis import Analyzer, default_analyzer
 from pincite.text.kernels import TextKernel, TextRules
+from pincite.text.stemming import DIGIT_ENDS_STAY, stem_words
 
 pytestmark = pytest.mark.skipif(native() is None, reason="needs the native kernels")
 
@@ -138,6 +139,13 @@ def test_many_words_at_once_are_folded_like_each_alone(words, code, accents):
     assert analyzer.word_terms(words, code) == [
         token.term for word in words for token in analyzer.tokens(word, code)
     ]
+
+
+@given(word=st.from_regex("[a-z0-9_-]{0,12}[0-9]", fullmatch=True), code=st.sampled_from(["en"]))
+@settings(max_examples=300)
+def test_words_that_end_in_a_digit_are_their_stems_where_that_is_said(word, code):
+    assert {code} == DIGIT_ENDS_STAY
+    assert stem_words([word], code) == [word]
 
 
 def test_every_white_space_of_python_splits():
