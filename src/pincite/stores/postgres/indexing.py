@@ -7,6 +7,7 @@ vectors, and small collections, however many there are, have none to plan for or
 from __future__ import annotations
 
 import logging
+from time import monotonic
 from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection, sql
@@ -17,15 +18,52 @@ from pincite.stores.postgres.legs import INDEXABLE, distance_sql
 from pincite.stores.postgres.record import Record, index_name
 from pincite.stores.postgres.sessions import Sessions
 
-__all__ = ["ensure_index"]
+__all__ = ["Burst", "ensure_index"]
 
 _log = logging.getLogger(__name__)
+
+_MOST_SECONDS: Final = 600
 
 _STATE: Final[LiteralString] = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _CREATE: Final[LiteralString] = (
     "CREATE INDEX CONCURRENTLY {index} ON {chunks}"
     " USING hnsw (({column}) {v}.halfvec_ip_ops) WHERE collection = {key}"
 )
+
+
+class Burst:
+    """Puts the index off while much is loaded, since making it at the end costs a third of keeping
+    it up with every row. It waits for a commit that comes ``seconds`` after the one before, for
+    the end of the store, and no longer than ten minutes."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._commits: dict[int, float] = {}
+        self._waiting: dict[int, tuple[float, Record]] = {}
+
+    def follows(self, record: Record) -> bool:
+        """Note a commit; whether it came soon after the one before."""
+        assert record.key is not None
+        now = monotonic()
+        before = self._commits.get(record.key)
+        self._commits[record.key] = now
+        return before is not None and now - before < self._seconds
+
+    def puts_off(self, record: Record, *, follows: bool) -> bool:
+        """Whether the index that the collection lacks is left for later."""
+        assert record.key is not None
+        now = monotonic()
+        since, _ = self._waiting.pop(record.key, (now, record))
+        if not follows or now - since > _MOST_SECONDS:
+            return False
+        self._waiting[record.key] = since, record
+        return True
+
+    def left(self) -> list[Record]:
+        """The collections whose index was put off; they are forgotten."""
+        records = [record for _, record in self._waiting.values()]
+        self._waiting.clear()
+        return records
 
 
 async def ensure_index(sessions: Sessions, record: Record) -> bool:

@@ -40,10 +40,12 @@ class Scored(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """When the vectors' index is made and used: a search whose filter keeps at most
-    ``exact_rows`` scans them all; a collection gets an index from ``index_rows`` chunks on."""
+    ``exact_rows`` scans them all; a collection gets an index from ``index_rows`` chunks on, but
+    not while commits follow each other by less than ``burst_seconds``."""
 
     exact_rows: int = 20_000
     index_rows: int = 50_000
+    burst_seconds: float = 60
 
 
 @dataclass(frozen=True, slots=True)

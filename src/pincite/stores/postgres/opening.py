@@ -63,6 +63,7 @@ class PgStore(PgSink):
 
     async def aclose(self) -> None:
         """Close the pool; the store can be used again afterwards."""
+        await super().aclose()
         await self._sessions.pool.close()
 
 

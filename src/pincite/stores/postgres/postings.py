@@ -33,11 +33,12 @@ _POSTING_BYTES: Final = 7
 
 
 class Postings(NamedTuple):
-    """Keys of chunks, a term's frequency in each, and the length of each; all of shape (n,)."""
+    """Keys of chunks, a term's frequency in each, and the length of each: unsigned integers of any
+    width, all of shape (n,)."""
 
     keys: NDArray[np.int64]
-    tfs: NDArray[np.uint32]
-    lengths: NDArray[np.uint32]
+    tfs: NDArray[Any]
+    lengths: NDArray[Any]
 
     def at(self, places: NDArray[Any] | slice) -> Postings:
         """Those at some places, given by their numbers, a mask or a slice."""
@@ -45,7 +46,7 @@ class Postings(NamedTuple):
 
 
 _NOTHING: Final = Postings(
-    np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32)
+    np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8)
 )
 
 
@@ -166,9 +167,7 @@ class Block:
             columns.append(np.frombuffer(self._data, f"<u{width}", count, offset + width * start))
             offset += width * self._total
         keys, tfs, lengths = columns
-        return Postings(
-            keys.astype(np.int64) + self._base, tfs.astype(np.uint32), lengths.astype(np.uint32)
-        )
+        return Postings(keys.astype(np.int64) + self._base, tfs, lengths)
 
 
 def _grouped(words: Sequence[bytes], numbers: NDArray[np.int64], postings: Postings) -> Inverted:

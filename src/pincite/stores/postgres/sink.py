@@ -19,7 +19,7 @@ from pincite.stores import checks
 from pincite.stores.codec import geometry_of, key_text, metadata_text, value_of
 from pincite.stores.intake import gather, refuse_misfits
 from pincite.stores.postgres.filters import FilterSql
-from pincite.stores.postgres.indexing import ensure_index
+from pincite.stores.postgres.indexing import Burst, ensure_index
 from pincite.stores.postgres.layout import PgTable
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.packing import name_key, pack, unpack
@@ -79,6 +79,7 @@ class PgSink:
         self._sessions = self._make_sessions(pool, schema)
         self._embedder = embedder
         self._tuning = tuning or Tuning()
+        self._burst = Burst(self._tuning.burst_seconds)
 
     def _make_sessions(self, pool: AsyncConnectionPool[Any], schema: str) -> Sessions:
         return Sessions(pool, schema)
@@ -156,7 +157,10 @@ class PgSink:
         async with self._writing(subject, collection) as write:
             changed = await write.commit(ready)
             due = await self._due(write) if changed else _NOTHING_DUE
+        follows = self._burst.follows(write.record)
         await self._tidy(write, due)
+        if due.indexing and not self._burst.puts_off(write.record, follows=follows):
+            await ensure_index(self._sessions, write.record)
 
     async def delete(self, subject: str, collection: str, documents: Sequence[str]) -> int:
         """Remove documents; unknown ids are passed over; how many chunks went."""
@@ -278,6 +282,11 @@ class PgSink:
         async with self._writing(subject, collection, alone=True) as write:
             return await reanalyse(write) if write.record.key is not None else 0
 
+    async def index_vectors(self, subject: str, collection: str) -> bool:
+        """Make the index on the collection's vectors now, however few they are; whether there is
+        one. Commits make it by themselves (``Tuning``)."""
+        return await ensure_index(self._sessions, await self._read(subject, collection))
+
     async def set_alpha(self, subject: str, collection: str, alpha: float | None) -> None:
         """The weight of the vector side in ``hybrid`` where a query gives none; None is the
         default of all stores."""
@@ -396,7 +405,9 @@ class PgSink:
         )
 
     async def aclose(self) -> None:
-        """Nothing to release: the pool is the caller's."""
+        """Make the indexes that were put off; the pool is the caller's and stays open."""
+        for record in self._burst.left():
+            await ensure_index(self._sessions, record)
 
     # -- how
 
@@ -434,8 +445,6 @@ class PgSink:
     async def _tidy(self, write: Write, due: _Due) -> None:
         if due.merging:
             await merge_segments(self._sessions, write.record, write.merge_lock)
-        if due.indexing:
-            await ensure_index(self._sessions, write.record)
 
 
 class _Due(NamedTuple):

@@ -24,8 +24,10 @@ from pincite.model.fields import Field, FieldType
 from pincite.model.where import F
 from pincite.stores.local.store import LocalStore
 from pincite.stores.memory import MemoryStore
+from pincite.stores.postgres.indexing import Burst
 from pincite.stores.postgres.legs import Tuning
 from pincite.stores.postgres.opening import PgStore, open_postgres
+from pincite.stores.postgres.record import Record
 from pincite.stores.postgres.sink import PgSink
 from pincite.stores.threaded import Threaded
 from pincite.testing.samples import (
@@ -346,7 +348,51 @@ def test_a_model_of_3072_dimensions_is_searched_with_and_without_an_index(
             assert ids(hits)[0] == f"d{place}-0"
             assert hits[0].score == pytest.approx(1, abs=1e-3)
 
-    run(use, tuning=Tuning(exact_rows=5, index_rows=10))
+    run(use, tuning=Tuning(exact_rows=5, index_rows=10, burst_seconds=0))
+
+
+@pytest.mark.parametrize("last", ["close", "explicit", "later"])
+def test_an_index_waits_for_the_end_of_a_burst_of_commits(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    clock = [1_000.0]
+    monkeypatch.setattr("pincite.stores.postgres.indexing.monotonic", lambda: clock[0])
+
+    async def use(store: PgStore) -> None:
+        async def has_index() -> bool:
+            return (await store.stats(SUBJECT, COLLECTION))["vector_index"]
+
+        for place in range(5):
+            await put(store, f"d{place}", f"quartz {place}")
+            clock[0] += 59
+        assert not await has_index()
+        assert len(await call(reader(store), "near_vector")) == 5
+        if last == "close":
+            await store.aclose()
+        elif last == "explicit":
+            assert await store.index_vectors(SUBJECT, COLLECTION)
+        else:
+            clock[0] += 2
+            await put(store, "later", "quartz")
+        assert await has_index()
+
+    run(use, tuning=Tuning(exact_rows=2, index_rows=3))
+
+
+def test_an_index_waits_for_ten_minutes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("pincite.stores.postgres.indexing.monotonic", lambda: clock[0])
+    record = Record("s", "c", key=1)
+    burst = Burst(60)
+    made = []
+    for _ in range(40):
+        clock[0] += 30
+        made.append(not burst.puts_off(record, follows=burst.follows(record)))
+
+    assert made[0] is True, "nothing came before"
+    assert made.index(True, 1) == 22
+    assert [each.key for each in burst.left()] == [1]
+    assert burst.left() == []
 
 
 def test_more_dimensions_than_an_index_takes_are_scanned(run: Callable[..., None]) -> None:
