@@ -1,20 +1,20 @@
 """PostgreSQL: how fast are upserts and hybrid searches, and how good and fast is the keyword leg?
 
     python benchmarks/postgres.py --corpus FOLDER --data FOLDER --json OUT
-    ... [--keep FOLDER] [--only load speed ndcg scale] [--chunks 100000] [--queries 100]
-        [--rows 200000] [--collections 10000]
+    ... [--keep FOLDER] [--only load index tsvector speed ndcg scale collections]
+        [--chunks 100000] [--queries 50] [--rows 200000] [--collections 10000]
 
 FOLDER of --corpus holds chunks.txt and headings.txt of benchmarks/corpus.py; --data holds judged
 sets in BEIR folders. The server is the one of PINCITE_TEST_POSTGRES, else one that is started with
-its defaults (and 512 MB of shared buffers), in the folder of --keep when one is given. With --only
-some parts run and the others' figures stay in OUT, so that what was loaded before into a kept
-server can be measured by itself.
+its defaults (but 512 MB of shared_buffers and maintenance_work_mem), in the folder of --keep when
+one is given. With --only some parts run and the others' figures stay in OUT, so that what was
+loaded before into a kept server can be measured by itself.
 
-load: a chunk is a document of its own, written 1,000 to a commit; vectors are those of the bundled
-model, made beforehand. speed: queries are headings of the corpus of 2 to 8 words; contenders take
-turns, query by query, on one connection each, after VACUUM ANALYZE and one unmeasured round. Ours
-give whole hits, with text and highlights, but for the line that gives ids and scores, as the rivals
-do.
+load, index: a chunk is a document of its own, written 1,000 to a commit; vectors are those of the
+bundled model, made beforehand; 2,000 are written once there is an index on the vectors. speed:
+queries are headings of the corpus of 2 to 8 words; contenders take turns, query by query, on one
+connection each, after VACUUM ANALYZE and one unmeasured round. Ours give whole hits, with text and
+highlights, but for the line that gives ids and scores, as the rivals do.
 
 The rivals hold the same texts in a table of their own: a stored tsvector with a GIN index and
 ts_rank_cd, the query's words joined by AND (what websearch_to_tsquery gives, as its users write
@@ -24,7 +24,8 @@ language, "simple" where it has none.
 
 scale: does a filter lose hits? A tenant of 15 rows that lie far from the query, among many rows
 with an index on their vectors, in one collection (an expression filter) and as a collection of its
-own; and what planning costs with many collections. It fails when a hit is lost.
+own. It fails when a hit is lost. collections: what planning and searching cost with many of them,
+after scale.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ SETS = (
     *(f"xquad/{code}" for code in ("en", "de", "es", "ar", "th", "zh")),
 )
 CONFIGURATIONS = {"de": "german", "es": "spanish", "ar": "arabic", "th": "simple", "zh": "simple"}
-PARTS = ("load", "speed", "ndcg", "scale")
+PARTS = ("load", "index", "tsvector", "speed", "ndcg", "scale", "collections")
+CORPUS_PARTS = PARTS[:3]
 A_COMMIT = 1_000
 MORE = 2_000
 STORED = (
@@ -131,6 +133,7 @@ def server(keep: Path | None) -> Iterator[str]:
             psycopg.connect(first.get_uri(), autocommit=True) as connection,
         ):
             connection.execute("ALTER SYSTEM SET shared_buffers = '512MB'")
+            connection.execute("ALTER SYSTEM SET maintenance_work_mem = '512MB'")
             connection.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
         with get_server(folder / "d", cleanup_mode="stop") as second:
             yield second.get_uri()
@@ -158,18 +161,36 @@ def document(
     )
 
 
+def encoded(texts: Sequence[str], keep: Path | None) -> np.ndarray:
+    """The texts' vectors, from the folder of --keep when they are there."""
+    held = keep and keep / f"vectors-{len(texts)}.npy"
+    if held and held.exists():
+        return np.load(held)
+    model = StaticModel()
+    parts = [model.encode(texts[i : i + 5_000]) for i in range(0, len(texts), 5_000)]
+    vectors = np.concatenate(parts)
+    if held:
+        np.save(held, vectors)
+    return vectors
+
+
 async def load(uri: str, texts: Sequence[str], vectors: np.ndarray) -> dict[str, Any]:
-    """Write all but the last of the texts, with an index on the vectors made at the end; then the
-    last, into the index. Processor time tells what a busy machine hides."""
+    """Write all but the last of the texts, without an index on the vectors."""
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS bench CASCADE")
-    first = len(texts) - MORE
     store = open_postgres(schema(uri, "bench"), create=True, tuning=Tuning(index_rows=2**31))
-    found = {"chunks": len(texts), "before the index": await write(store, texts, vectors, 0, first)}
+    found = await write(store, texts, vectors, 0, len(texts) - MORE)
+    await store.aclose()
+    return found
+
+
+async def index(uri: str, texts: Sequence[str], vectors: np.ndarray) -> dict[str, Any]:
+    """Index the vectors, then write the last of the texts into the index."""
+    store = open_postgres(schema(uri, "bench"))
     started = time.perf_counter()
     await store.index_vectors(SUBJECT, COLLECTION)
-    found["making the index, seconds"] = round(time.perf_counter() - started, 1)
-    found["into the index"] = await write(store, texts, vectors, first, len(texts))
+    seconds = round(time.perf_counter() - started, 1)
+    found = await write(store, texts, vectors, len(texts) - MORE, len(texts))
     await store.aclose()
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
@@ -177,9 +198,8 @@ async def load(uri: str, texts: Sequence[str], vectors: np.ndarray) -> dict[str,
             "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r'"
             " AND relnamespace = 'bench'::regnamespace ORDER BY 2 DESC LIMIT 3"
         ).fetchall()
-    found["megabytes"] = {name: round(size / 1e6, 1) for name, size in sizes}
-    found["tsvector"] = load_rival(uri, texts)
-    return found
+    megabytes = {name: round(size / 1e6, 1) for name, size in sizes}
+    return {"seconds": seconds, "writing into it": found, "megabytes": megabytes}
 
 
 async def write(
@@ -380,8 +400,8 @@ async def quality(uri: str, data: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-async def scale(uri: str, rows: int, collections: int) -> dict[str, Any]:
-    """All k of a far tenant's rows on both legs, and planning time with many collections."""
+async def scale(uri: str, rows: int) -> dict[str, Any]:
+    """All k of a far tenant's rows on both legs."""
     rng = np.random.default_rng(11)
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS scale CASCADE")
@@ -427,19 +447,25 @@ async def scale(uri: str, rows: int, collections: int) -> dict[str, Any]:
             assert set(counts.values()) == {k}, counts
             assert all(h.chunk.document[0] == "f" for hits in found.values() for h in hits)
     result["pgvector's own filtered search, k=10"] = naive_filtered(uri, query)
-    result["planning_ms_one_collection"] = planning(uri)
-    many_collections(uri, collections)
-    result["collections"] = collections
-    result["planning_ms_many_collections"] = planning(uri)
-    port = store.reader(f"tenant{collections - 1}", ["c"])
-    race_of = {
-        "hybrid among many collections": lambda _: port.hybrid(
-            "c", query="quartz", vector=query, limit=10
-        )
-    }
-    result["search"] = await race(race_of, 50, warm_up=5)
+    result["planning_ms"] = planning(uri)
     await store.aclose()
     return result
+
+
+async def tenants(uri: str, collections: int) -> dict[str, Any]:
+    """Planning time and searches beside many collections, in the schema of ``scale``."""
+    many_collections(uri, collections)
+    store = open_postgres(schema(uri, "scale"))
+    port = store.reader(f"tenant{collections - 1}", ["c"])
+    query = [1.0] + [0.0] * 31
+
+    async def hybrid(_: int) -> Sequence[Any]:
+        return await port.hybrid("c", query="quartz", vector=query, limit=10)
+
+    assert len(await hybrid(0)) == 1
+    times = await race({"hybrid": hybrid}, 50, warm_up=5)
+    await store.aclose()
+    return {"collections": collections, "planning_ms": planning(uri), **times}
 
 
 def many_collections(uri: str, count: int) -> None:
@@ -514,12 +540,17 @@ def read_lines(path: Path, count: int) -> list[str]:
 
 async def measure(arguments: argparse.Namespace, uri: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
+    corpus_needed = bool(set(CORPUS_PARTS) & set(arguments.only))
+    texts = read_lines(arguments.corpus / "chunks.txt", arguments.chunks) if corpus_needed else []
+    if {"load", "index"} & set(arguments.only):
+        vectors = encoded(texts, arguments.keep)
     if "load" in arguments.only:
-        model = StaticModel()
-        texts = read_lines(arguments.corpus / "chunks.txt", arguments.chunks)
-        parts = [model.encode(texts[i : i + 5_000]) for i in range(0, len(texts), 5_000)]
-        result["load"] = await load(uri, texts, np.concatenate(parts))
-        print(json.dumps(result["load"], indent=1), flush=True)
+        result["load"] = await load(uri, texts, vectors)
+    if "index" in arguments.only:
+        result["index"] = await index(uri, texts, vectors)
+    if "tsvector" in arguments.only:
+        result["tsvector"] = load_rival(uri, texts)
+    print(json.dumps(result, indent=1), flush=True)
     if "speed" in arguments.only:
         headings = [
             line
@@ -531,8 +562,10 @@ async def measure(arguments: argparse.Namespace, uri: str) -> dict[str, Any]:
     if "ndcg" in arguments.only:
         result["ndcg"] = await quality(uri, arguments.data)
     if "scale" in arguments.only:
-        result["scale"] = await scale(uri, arguments.rows, arguments.collections)
+        result["scale"] = await scale(uri, arguments.rows)
         print(json.dumps(result["scale"], indent=1), flush=True)
+    if "collections" in arguments.only:
+        result["collections"] = await tenants(uri, arguments.collections)
     return result
 
 
@@ -543,14 +576,15 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder to keep the server's data in")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--chunks", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--collections", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write the figures there")
     arguments = parser.parse_args()
-    for part, option in (("load", "corpus"), ("speed", "corpus"), ("ndcg", "data")):
-        if part in arguments.only and getattr(arguments, option) is None:
-            parser.error(f"{part} needs --{option}")
+    if arguments.corpus is None and {*CORPUS_PARTS, "speed"} & set(arguments.only):
+        parser.error("load, index, tsvector and speed need --corpus")
+    if arguments.data is None and "ndcg" in arguments.only:
+        parser.error("ndcg needs --data")
     with server(arguments.keep) as uri:
         with psycopg.connect(uri, autocommit=True) as connection:
             version = connection.execute("SHOW server_version").fetchone()[0]
