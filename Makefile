@@ -39,6 +39,8 @@ soak: $(VENV)/.stores
 		PINCITE_SOAK_JSON=benchmarks/results/soak.json \
 		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores \
 		tests/integrations
+	PINCITE_HASH_SEEDS=100 $(BIN)/python -m pytest tests/unit/bm25/test_index.py -k hash_seed
+	PYTHON=$(BIN)/python tools/asan.sh
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py --json benchmarks/results/startup.json

@@ -25,6 +25,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from report import write_report
+
 
 def read_texts(data: Path, chunks: int) -> tuple[list[str], list[str]]:
     """Ids of 16 characters and the first chunks."""
@@ -107,16 +109,24 @@ def main() -> None:
             run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             results.append(json.loads(run.stdout))
             print(contender, results[-1], flush=True)
-    report: dict[str, Any] = {name: summary(results) for name, results in runs.items()}
-    peer = report["tantivy"]
+    found: dict[str, Any] = {name: summary(results) for name, results in runs.items()}
+    peer = found["tantivy"]
     for name in ("pincite-1", "pincite-2"):
-        report[name]["times_tantivy"] = peer["seconds"] / report[name]["seconds"]
-        report[name]["times_tantivy_processor"] = (
-            peer["processor_seconds"] / report[name]["processor_seconds"]
+        found[name]["times_tantivy"] = peer["seconds"] / found[name]["seconds"]
+        found[name]["times_tantivy_processor"] = (
+            peer["processor_seconds"] / found[name]["processor_seconds"]
         )
-    print(json.dumps(report, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps({"runs": runs, **report}, indent=2) + "\n")
+    print(json.dumps(found, indent=2))
+    sizes = before(given.json) | {str(given.chunks): {"runs": runs, **found}}
+    write_report(given.json, {"sizes": sizes}, packages=["tantivy", "PyStemmer"])
+
+
+def before(path: Path | None) -> dict[str, Any]:
+    """The sizes that a report has already, so that each can be run alone."""
+    if path is None or not path.exists():
+        return {}
+    sizes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["sizes"]
+    return sizes
 
 
 if __name__ == "__main__":

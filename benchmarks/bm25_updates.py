@@ -1,7 +1,7 @@
 """Changing a keyword index on disk: 1,000 texts added, made durable, removed, made durable.
 
     python benchmarks/bm25_updates.py --data CORPUS [--chunks 1000000] [--rounds 9]
-        [--peers PYTHON] [--json FILE]
+        [--peers PYTHON] [--contenders pincite tantivy sqlite] [--json FILE]
 
 CORPUS is what benchmarks/corpus.py wrote, PYTHON an interpreter that has tantivy. Each contender
 builds its index once; then they change theirs in turn, round by round, in processes that stay.
@@ -24,6 +24,8 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from report import write_report
 
 BATCH = 1_000
 CONTENDERS = ("pincite", "tantivy", "sqlite")
@@ -182,14 +184,15 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--peers", default=sys.executable)
+    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--serve", choices=CONTENDERS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         serve(given.serve, given.data, given.chunks)
         return
-    processes = {contender: start(contender, given) for contender in CONTENDERS}
-    rounds: dict[str, list[dict[str, float]]] = {contender: [] for contender in CONTENDERS}
+    processes = {contender: start(contender, given) for contender in given.contenders}
+    rounds: dict[str, list[dict[str, float]]] = {contender: [] for contender in processes}
     for _ in range(given.rounds):
         for contender, process in processes.items():
             rounds[contender].append(ask(process))
@@ -201,11 +204,20 @@ def main() -> None:
     for contender, results in rounds.items():
         medians = {name: statistics.median(r[name] for r in results) for name in results[0]}
         report[contender] = {**medians, "sum": sum(medians.values())}
-    best = min(report[peer]["sum"] for peer in CONTENDERS[1:])
-    report["share_of_the_best_peer"] = report["pincite"]["sum"] / best
+    peers = [report[name]["sum"] for name in given.contenders if name != "pincite"]
+    if peers and "pincite" in report:
+        report["share_of_the_best_peer"] = report["pincite"]["sum"] / min(peers)
     print(json.dumps(report, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    sizes = before(given.json) | {str(given.chunks): report}
+    write_report(given.json, {"sizes": sizes}, packages=["tantivy", "PyStemmer"])
+
+
+def before(path: Path | None) -> dict[str, Any]:
+    """The sizes that a report has already, so that each can be run alone."""
+    if path is None or not path.exists():
+        return {}
+    sizes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["sizes"]
+    return sizes
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "build.hpp"
 #include "build_pack.hpp"
 #include "build_threads.hpp"
+#include "porter.hpp"
 
 namespace py = pybind11;
 
@@ -252,9 +253,9 @@ struct PyLexicon {
     PyLexicon(const std::vector<std::string>& stops, std::size_t shortest, const py::bytes& marks)
         : lexicon(stops, shortest, std::string(bytes_in(marks))) {}
 
-    std::size_t add_language(bool stemmed, bool digits) {
+    std::size_t add_language(bool stemmed, bool porter) {
         if (languages == 256) throw std::invalid_argument("a lexicon holds 255 languages");
-        lexicon.add_language(!stemmed ? Stems::kNone : digits ? Stems::kAll : Stems::kNoDigits);
+        lexicon.add_language(porter ? Stems::kPorter : stemmed ? Stems::kPython : Stems::kNone);
         return languages++;
     }
 };
@@ -264,11 +265,13 @@ struct PyLexicon {
 void bind_build(py::module_& module) {
     bind_pack<std::uint8_t>(module);
     bind_pack<std::uint32_t>(module);
+    module.def("porter_stem", &porter_stem, py::arg("word"));
     py::class_<PyScan>(module, "TextScan");
     py::class_<PyLexicon>(module, "Lexicon")
         .def(py::init<const std::vector<std::string>&, std::size_t, const py::bytes&>(),
              py::arg("stops"), py::arg("shortest"), py::arg("marks"))
-        .def("add_language", &PyLexicon::add_language, py::arg("stemmed"), py::arg("digits"))
+        .def("add_language", &PyLexicon::add_language, py::arg("stemmed"),
+             py::arg("porter"))
         .def("scan",
              [](PyLexicon& self, const py::sequence& texts, const py::bytes& languages,
                 std::size_t threads) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <random>
 
+#include "porter.hpp"
+
 namespace pincite {
 namespace {
 
@@ -564,12 +566,12 @@ void Lexicon::take_apart(std::uint32_t raw) {
         waiting_pieces_.push_back(waiting(words_.append(text, tag), unfolded_[language]));
     } else if (kind_of(tag) == Kind::kBigram) {
         waiting_pieces_.push_back({term_number(text), false, false});
-    } else if (kind_of(tag) == Kind::kWord && stems(language, text)) {
+    } else if (kind_of(tag) == Kind::kWord && stems_[language] == Stems::kPython) {
         Piece piece = waiting(words_.append(text, tag), unstemmed_[language]);
         piece.stop = is_stop(text);
         waiting_pieces_.push_back(piece);
     } else if (kind_of(tag) == Kind::kWord) {
-        waiting_pieces_.push_back({term_number(text), false, is_stop(text)});
+        waiting_pieces_.push_back({known_term(text, language), false, is_stop(text)});
     } else {
         std::size_t core = 0;
         while (core < text.size() && (is(text[core], kInside) ||
@@ -651,20 +653,22 @@ void Lexicon::lower_piece(std::vector<Piece>& out, std::string_view text, std::u
                           bool part) {
     const std::string_view head = text.substr(0, kLongest);
     Piece piece{0, false, false};
-    if (stems(language, head)) {
+    if (stems_[language] == Stems::kPython) {
         const Tag tag = tag_of(Kind::kWord, language);
         piece = waiting(words_.add(Strings::key(head, tag)), unstemmed_[language]);
     } else {
-        piece.term = term_number(head);
+        piece.term = known_term(head, language);
     }
     piece.part = part;
     piece.stop = is_stop(text);
     out.push_back(piece);
 }
 
-bool Lexicon::stems(std::uint8_t language, std::string_view word) const {
-    return stems_[language] == Stems::kAll ||
-           (stems_[language] == Stems::kNoDigits && !is(word.back(), kDigit));
+// The term of a word that does not wait for Python.
+std::uint32_t Lexicon::known_term(std::string_view word, std::uint8_t language) {
+    if (stems_[language] == Stems::kNone || is(word.back(), kDigit)) return term_number(word);
+    const std::string stem = porter_stem(word);
+    return term_number(stem.empty() ? word : stem);
 }
 
 // A word that gets its term from Python; `list` tells of it once.

@@ -106,8 +106,8 @@ struct Piece {
     bool word = false;  // `term` is still the number of a word to be stemmed
 };
 
-// Which words of a language are stemmed: none, all, or those that do not end in a digit.
-enum class Stems : std::uint8_t { kNone, kAll, kNoDigits };
+// Who stems the words of a language: nobody, Python, or Porter's rules here.
+enum class Stems : std::uint8_t { kNone, kPython, kPorter };
 
 class Lexicon {
 public:
@@ -127,7 +127,7 @@ public:
     // Takes up what a scan found, and takes apart what can be without Python.
     void absorb(Scan& scan);
 
-    // ASCII words to be stemmed, words of other letters to be folded and stemmed, and chunks to be
+    // ASCII words to be stemmed by Python, words of other letters to be folded and stemmed, and chunks to be
     // analysed, by language, since the last `settle`.
     const std::vector<std::vector<std::uint32_t>>& unstemmed() const { return unstemmed_; }
     const std::vector<std::vector<std::uint32_t>>& unfolded() const { return unfolded_; }
@@ -164,7 +164,7 @@ public:
 
 private:
     void take_apart(std::uint32_t raw);
-    bool stems(std::uint8_t language, std::string_view word) const;
+    std::uint32_t known_term(std::string_view word, std::uint8_t language);
     Piece waiting(std::uint32_t word, std::vector<std::uint32_t>& list);
     void word_piece(std::vector<Piece>& out, std::string_view text, std::uint8_t language,
                     bool part);

@@ -35,7 +35,10 @@ def encode_id(name: str) -> bytes:
 
 def build_ids(ids: Sequence[str]) -> dict[str, NDArray[Any] | bytes]:
     """The arrays of rows with these ids."""
-    encoded = [encode_id(name) for name in ids]
+    try:
+        encoded = list(map(str.encode, ids))
+    except UnicodeEncodeError:  # a lone surrogate
+        encoded = [encode_id(name) for name in ids]
     hashes = np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded))
     sizes = np.fromiter(map(len, encoded), dtype=np.uint64, count=len(encoded))
     return _arrays(b"".join(encoded), sizes, hashes)

@@ -17,7 +17,12 @@ from pincite.text import unicode_table
 from pincite.text._ranges import pairs
 from pincite.text.analysis import Analyzer
 from pincite.text.normalize import normalize_text
-from pincite.text.stemming import DIGIT_ENDS_STAY, STEMMED_LANGUAGES, language_code
+from pincite.text.stemming import (
+    PORTER_LANGUAGE,
+    STEMMED_LANGUAGES,
+    language_code,
+    stem_words,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,6 +40,17 @@ _MOST_BYTES: Final = 128 << 20
 _MOST_LANGUAGES: Final = 255
 _CODE_POINTS: Final = 0x10000
 _SPACE: Final = ord(" ")
+_TRIED: Final = """
+caresses ponies caress cats feed agreed plastered bled motoring sing conflated troubled sized
+hopping tanned falling hissing fizzed failing filing happy sky relational conditional valenci
+hesitanci digitizer conformabli radicalli differentli vileli analogousli vietnamization
+predication operator feudalism decisiveness hopefulness callousness formaliti sensitiviti
+sensibiliti triplicate formative formalize electriciti electrical hopeful goodness revival
+allowance inference airliner gyroscopic adjustable defensible irritant replacement adjustment
+dependent adoption homologou communism activate angulariti homologous effective bowdlerize
+probate rate cease controll roll yes syzygy don't x1
+"""
+
 _PAIRED, _LETTER, _STANDING_MARK = 1, 2, 3
 
 
@@ -118,8 +134,8 @@ class TextKernel:
     def _number(self, code: str) -> int:
         known = self._languages.get(code)
         if known is None:
-            digits = code not in DIGIT_ENDS_STAY
-            known = self._lexicon.add_language(code in STEMMED_LANGUAGES, digits)
+            porter = code == PORTER_LANGUAGE and _stems_alike(self._module)
+            known = self._lexicon.add_language(code in STEMMED_LANGUAGES, porter)
             self._languages[code] = known
         return known
 
@@ -150,6 +166,13 @@ def _counted(frequencies: Mapping[str, int], length: int) -> list[tuple[str, boo
     """Terms as often as they occur; which of them are parts is of no matter, only how many."""
     terms = [term for term, times in frequencies.items() for _ in range(times)]
     return [(term, place >= length, False) for place, term in enumerate(terms)]
+
+
+@functools.cache
+def _stems_alike(module: ModuleType) -> bool:
+    """Whether native code stems like the installed stemmer, tried on a word for each rule."""
+    words = _TRIED.split()
+    return [module.porter_stem(word) for word in words] == stem_words(words, PORTER_LANGUAGE)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 __all__ = [
-    "DIGIT_ENDS_STAY", "STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words",
+    "PORTER_LANGUAGE", "STEMMED_LANGUAGES", "language_code", "stem_function", "stem_words",
     "stemmer_version",
 ]  # fmt: skip
 
@@ -35,8 +35,8 @@ STEMMED_LANGUAGES: Final[frozenset[str]] = frozenset(
     code for code, name in _SNOWBALL.items() if name in Stemmer.algorithms()
 )
 
-# Porter's rules look at the last letters alone, so that a word that ends in a digit is its stem.
-DIGIT_ENDS_STAY: Final[frozenset[str]] = STEMMED_LANGUAGES & {"en"}
+PORTER_LANGUAGE: Final = "en"
+"""The language whose stemmer native code has too."""
 
 
 def language_code(language: str) -> str:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pincite.errors import InvalidArgument
 from pincite.segments.kernels import native
 from pincite.text.analysis import Analyzer, default_analyzer
-from pincite.text.kernels import TextKernel, TextRules
-from pincite.text.stemming import DIGIT_ENDS_STAY, stem_words
+from pincite.text.kernels import TextKernel, TextRules, _stems_alike
+from pincite.text.stemming import PORTER_LANGUAGE, stem_words
 
 pytestmark = pytest.mark.skipif(native() is None, reason="needs the native kernels")
 
@@ -141,11 +141,34 @@ def test_many_words_at_once_are_folded_like_each_alone(words, code, accents):
     ]
 
 
-@given(word=st.from_regex("[a-z0-9_-]{0,12}[0-9]", fullmatch=True), code=st.sampled_from(["en"]))
+SUFFIXES = """
+sses ies ss s eed ed ing at bl iz bb dd y tional enci anci abli entli eli izer ization ational
+ation ator alli alism aliti fulness ousli ousness iveness iviti biliti alize icate iciti ical
+ative ful ness al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize ion e
+l ll 's 1
+""".split()  # noqa: SIM905
+
+
+@given(
+    heads=st.lists(st.text("abcdeiouylstwxz01'_", max_size=7), min_size=20, max_size=20),
+    tails=st.lists(st.lists(st.sampled_from(SUFFIXES), max_size=3).map("".join), min_size=20),
+)
 @settings(max_examples=300)
-def test_words_that_end_in_a_digit_are_their_stems_where_that_is_said(word, code):
-    assert {code} == DIGIT_ENDS_STAY
-    assert stem_words([word], code) == [word]
+def test_native_code_stems_like_the_stemmer(heads, tails):
+    words = [head + tail for head, tail in zip(heads, tails, strict=False)]
+    module = native()
+    assert module is not None
+    assert _stems_alike(module)
+
+    assert [module.porter_stem(word) for word in words] == stem_words(words, PORTER_LANGUAGE)
+
+
+def test_another_stemmer_is_asked_itself(monkeypatch):
+    monkeypatch.setattr("pincite.text.kernels._stems_alike", lambda _: False)
+
+    rows, _ = unpacked(kernel().inverted(["running parseHTTP's relational"], ["en"]))
+
+    assert rows == [default_analyzer().document_terms("running parseHTTP's relational", "en")[0]]
 
 
 def test_every_white_space_of_python_splits():
