@@ -46,7 +46,12 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 # Stores whose client an extra brings: `make test-stores` installs and runs them.
-_CLIENTS = {"qdrant": "qdrant_client", "chroma": "chromadb", "milvus": "pymilvus"}
+_CLIENTS = {
+    "qdrant": "qdrant_client",
+    "qdrant-edge": "qdrant_edge",
+    "chroma": "chromadb",
+    "milvus": "pymilvus",
+}
 _REQUIRED = bool(os.environ.get("PINCITE_REQUIRE_STORES"))
 _ABSENT = [store for store, client in _CLIENTS.items() if find_spec(client) is None]
 collect_ignore_glob = [
@@ -166,6 +171,17 @@ def postgres_store_uri(postgres_uri: str, postgres_schema: str) -> str:
     return f"{postgres_uri}{'&' if '?' in postgres_uri else '?'}schema={postgres_schema}"
 
 
+@pytest.fixture(scope="session")
+def quick_folders() -> Iterator[Callable[[], Path]]:
+    """Makes folders that need not outlive the machine: in memory where there is room, since stores
+    that wait for the disk at every write make a contract slow."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**31
+    base = tempfile.mkdtemp(prefix="pincite-", dir=memory if roomy else None)
+    yield lambda: Path(tempfile.mkdtemp(dir=base))
+    shutil.rmtree(base, ignore_errors=True)
+
+
 @contextmanager
 def chroma_run(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A server of Chroma over a folder: its address and its process."""
@@ -203,13 +219,13 @@ def new_chroma_server() -> Callable[[Path], Any]:
 
 
 @pytest.fixture(scope="session")
-def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def chroma_server(quick_folders: Callable[[], Path]) -> Iterator[str]:
     """The server that PINCITE_TEST_CHROMA names, or one that the tests share."""
     given = os.environ.get("PINCITE_TEST_CHROMA")
     if given:
         yield given
         return
-    with chroma_run(tmp_path_factory.mktemp("chroma-server")) as (url, _):
+    with chroma_run(quick_folders()) as (url, _):
         yield url
 
 

@@ -4,8 +4,6 @@ PINCITE_TEST_CHROMA names a server to use instead.
 """
 
 import shutil
-import tempfile
-from itertools import count
 
 import pytest
 
@@ -14,19 +12,28 @@ from pincite.stores.threaded import Threaded
 from pincite.testing import SinkContract, VectorStoreContract
 from pincite.testing.stateful import state_machine_test
 
-_NUMBERS = count()
+
+class _InFolder(Threaded):
+    """A store in a folder of its own, which goes with it."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        super().__init__(open_chroma(str(folder), create=True))
+
+    async def aclose(self):
+        await super().aclose()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @pytest.fixture
-def in_folder(tmp_path):
-    return lambda: Threaded(open_chroma(str(tmp_path / f"s{next(_NUMBERS)}"), create=True))
+def in_folder(quick_folders):
+    return lambda: _InFolder(quick_folders())
 
 
 @pytest.fixture
-def over_http(chroma_server, tmp_path):
+def over_http(chroma_server, quick_folders):
     def make():
-        place = f"{chroma_server}?keyword={tmp_path / f'k{next(_NUMBERS)}'}"
-        store = open_chroma(place, create=True)
+        store = open_chroma(f"{chroma_server}?keyword={quick_folders()}", create=True)
         client = store.backend._client
         for collection in client.list_collections():
             if collection.name.startswith("pincite-"):
@@ -60,14 +67,6 @@ class TestChromaServerSink(SinkContract):
         return over_http
 
 
-class _InNewFolder(Threaded):
-    def __init__(self):
-        self._folder = tempfile.mkdtemp()
-        super().__init__(open_chroma(self._folder, create=True))
-
-    async def aclose(self):
-        await super().aclose()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-TestChromaMachine = state_machine_test(_InNewFolder, examples=3, steps=12)
+def test_histories(in_folder):
+    case = state_machine_test(in_folder, examples=3, steps=12)
+    case("runTest").runTest()

@@ -28,8 +28,8 @@ class _Shared(Threaded):
 
 
 @pytest.fixture(scope="session")
-def new_store(tmp_path_factory):
-    place = SERVER or str(tmp_path_factory.mktemp("milvus") / "shared.db")
+def new_store(quick_folders):
+    place = SERVER or str(quick_folders() / "shared.db")
     yield lambda: _Shared(place)
     open_milvus(place, create=True).close()
 

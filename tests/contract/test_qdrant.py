@@ -3,7 +3,6 @@ PINCITE_TEST_QDRANT names."""
 
 import os
 import shutil
-import tempfile
 
 import pytest
 
@@ -40,27 +39,35 @@ TestQdrantMachine = state_machine_test(_new, examples=4, steps=15)
 
 
 class _Engine(Threaded):
-    """Qdrant's engine over a new folder."""
+    """Qdrant's engine over a folder of its own, which goes with it."""
 
-    def __init__(self):
-        self._folder = tempfile.mkdtemp()
-        super().__init__(open_qdrant(f"edge:{self._folder}", create=True))
+    def __init__(self, folder):
+        self._folder = folder
+        super().__init__(open_qdrant(f"edge:{folder}", create=True))
 
     async def aclose(self):
         await super().aclose()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+@pytest.fixture
+def new_engine(quick_folders):
+    pytest.importorskip("qdrant_edge", reason="comes with the extra [qdrant-edge]")
+    return lambda: _Engine(quick_folders())
+
+
 class TestQdrantEngine(VectorStoreContract):
     @pytest.fixture
-    def store_factory(self):
-        return _Engine
+    def store_factory(self, new_engine):
+        return new_engine
 
 
 class TestQdrantEngineSink(SinkContract):
     @pytest.fixture
-    def store_factory(self):
-        return _Engine
+    def store_factory(self, new_engine):
+        return new_engine
 
 
-TestQdrantEngineMachine = state_machine_test(_Engine, examples=3, steps=12)
+def test_histories_of_the_engine(new_engine):
+    case = state_machine_test(new_engine, examples=3, steps=12)
+    case("runTest").runTest()

@@ -194,22 +194,24 @@ class ChromaBackend:
     # -- collections
 
     def _records(self) -> Collection:
-        return self._opened_as(_RECORDS, {"holds": "records of Pincite"}, "l2")
+        # Nobody searches their vectors: the index of them may be poor, and is built quickly.
+        graph = {"space": "l2", "ef_construction": 8, "ef_search": 8, "max_neighbors": 4}
+        return self._opened_as(_RECORDS, {"holds": "records of Pincite"}, graph)
 
     def _points(self, space: Space) -> Collection:
         about = {"subject": space.subject, "collection": space.collection}
         distance = CHROMA_HNSW_SPACE if space.normalized else "ip"
-        return self._opened_as(collection_name(space), about, distance)
+        graph = {
+            "space": distance,
+            "ef_search": _SEARCH_EF,
+            "ef_construction": _BUILD_EF,
+            "max_neighbors": _NEIGHBOURS,
+        }
+        return self._opened_as(collection_name(space), about, graph)
 
-    def _opened_as(self, name: str, about: dict[str, Any], distance: str) -> Collection:
+    def _opened_as(self, name: str, about: dict[str, Any], hnsw: Any) -> Collection:
         found = self._opened.get(name)
         if found is None:
-            hnsw: Any = {
-                "space": distance,
-                "ef_search": _SEARCH_EF,
-                "ef_construction": _BUILD_EF,
-                "max_neighbors": _NEIGHBOURS,
-            }
             found = self._opened[name] = self._client.get_or_create_collection(
                 name,
                 embedding_function=None,

@@ -10,7 +10,8 @@ from pincite.bm25.index import Allowed, BM25Index
 from pincite.errors import StoreCorrupt, StoreNotFound
 from pincite.stores.points.backend import Scored, Space
 from pincite.stores.points.keyword import Text
-from pincite.text.analysis import Analyzer
+from pincite.text.analysis import Analyzer, default_analyzer
+from pincite.text.kernels import TextRules
 
 __all__ = ["KeywordFolder"]
 
@@ -24,6 +25,11 @@ class _StoreAnalyzer(Analyzer):
         self, text: str, languages: Iterable[str] = (), *, repeats: bool = True
     ) -> tuple[tuple[str, ...], ...]:
         return super().query_groups(text, languages, repeats=repeats)
+
+    @property
+    def rules(self) -> TextRules:
+        """Texts are analysed as by default, so that native code can build the index."""
+        return TextRules(default_analyzer())
 
 
 class KeywordFolder:

@@ -1,5 +1,9 @@
 """Qdrant: places, locks, the tenant that is part of every filter, errors."""
 
+import signal
+import subprocess
+import sys
+
 import httpx
 import pytest
 from qdrant_client import QdrantClient
@@ -11,6 +15,7 @@ from qdrant_client.http.exceptions import (
 )
 
 from pincite.errors import InvalidArgument, StoreLocked, StoreNotFound, StoreUnavailable
+from pincite.model.where import F
 from pincite.stores.points.backend import Compare, Every, Has, Negated, OneOf, Some, Space
 from pincite.stores.qdrant.errors import translated
 from pincite.stores.qdrant.filters import restriction
@@ -36,6 +41,50 @@ def test_a_folder_is_kept_and_locked(tmp_path):
     assert [hit.chunk.id for hit in hits] == ["m-0", "m-1"]
     assert again.doctor() == []
     again.close()
+
+
+def test_the_engine_keeps_and_locks_a_folder(tmp_path):
+    pytest.importorskip("qdrant_edge", reason="comes with the extra [qdrant-edge]")
+    place = f"edge:{tmp_path / 'db'}"
+    with pytest.raises(StoreNotFound, match="create it first"):
+        open_qdrant(place)
+    store = open_qdrant(place, create=True)
+    store.commit(S, C, [whole("m", "quartz", "mica", metadata={"n": 1}), whole("n", "gold")])
+    store.commit("bob", C, [whole("m", "quartz of bob")])
+    with pytest.raises(StoreLocked, match="in use"):
+        open_qdrant(place)
+    store.close()
+    again = open_qdrant(place)
+    port = again.reader(S, [C])
+    hits = port.hybrid(C, query="quartz", vector=embed("quartz"), limit=9, where=F("n") >= 1)
+    assert [hit.chunk.id for hit in hits] == ["m-0", "m-1"]
+    assert again.doctor() == []
+    again.rewrite(S, C, [whole("o", "salt")])
+    assert [hit.chunk.content for hit in again.reader("bob", [C]).bm25(C, query="quartz", limit=9)]
+    with pytest.raises(StoreNotFound):
+        again.backend.select(Space("t", S, C, 99, True), None)
+    again.close()
+
+
+def test_what_the_engine_wrote_outlives_its_process(tmp_path):
+    pytest.importorskip("qdrant_edge", reason="comes with the extra [qdrant-edge]")
+    place = f"edge:{tmp_path / 'db'}"
+    code = f"""
+import os, signal
+from pincite.stores.qdrant.opening import open_qdrant
+from pincite.testing.samples import whole
+store = open_qdrant({place!r}, create=True)
+for number in range(5):
+    store.commit({S!r}, {C!r}, [whole(f"d{{number}}", "quartz", f"mica {{number}}")])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    store = open_qdrant(place)
+    assert store.doctor() == []
+    port = store.reader(S, [C])
+    assert len(port.bm25(C, query="quartz", limit=9)) == 5
+    assert len(port.near_vector(C, vector=embed("mica 3"), limit=20)) == 10
+    store.close()
 
 
 def test_a_file_is_no_folder(tmp_path):
