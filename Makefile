@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STORE_TESTS := tests/contract/test_chroma.py tests/contract/test_milvus.py \
-	tests/contract/test_qdrant.py tests/unit/stores/chroma tests/unit/stores/milvus \
+STORE_TESTS := tests/contract/test_cases.py tests/contract/test_chroma.py \
+	tests/contract/test_milvus.py tests/contract/test_qdrant.py tests/unit/stores/chroma tests/unit/stores/milvus \
 	tests/unit/stores/qdrant tests/unit/stores/points tests/unit/stores/test_named.py \
 	tests/unit/stores/test_transfer.py tests/integrations
 

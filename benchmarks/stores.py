@@ -1,7 +1,8 @@
 """Do all stores rank alike, and how fast are they?
 
     python benchmarks/stores.py --data FOLDER [--sets adi cranfield covid-faq] [--json OUT]
-    python benchmarks/stores.py --corpus FOLDER [--chunks 20000] [--queries 60] [--json OUT]
+    python benchmarks/stores.py --corpus FOLDER --write 2000 [--json OUT]
+    python benchmarks/stores.py --corpus FOLDER [--chunks 20000] [--keep FOLDER] [--json OUT]
 
 --data loads judged sets (BEIR folders) into the local store and each of the others: a row is one
 whole record, title + blank line + text, with the vector of the bundled model. Shown are the share
@@ -9,12 +10,12 @@ of the local store's first ten that the other store has in its own, and nDCG@10,
 Beforehand another tenant writes to each store, and afterwards again: no score may move. Bars:
 overlap >= .95, nDCG@10 within .005.
 
---corpus times all stores in one run over the first chunks of chunks.txt (benchmarks/corpus.py), a
-chunk a document, 500 to a commit; the queries are its headings. The rate of writing is that of the
-first 2,000 chunks into an empty store. Stores take turns, query by query; one that has spent 4
-seconds on a kind of search is asked no more of it, and "queries" says how many it answered.
---keep FOLDER keeps the stores that are searched, and what is loaded is not loaded again.
-A file of figures keeps those of the half that is not run, and of runs with other --chunks.
+--corpus times all stores over the first chunks of chunks.txt (benchmarks/corpus.py), a chunk a
+document, 500 to a commit. With --write they are written into empty stores. Otherwise stores that
+hold --chunks are searched, in turns, query by query; the queries are headings of the same corpus.
+A store that has spent 2 seconds on a kind of search is asked no more of it, and "queries" says how
+many it answered. --keep FOLDER keeps the stores, and what is loaded already is not loaded again.
+A file of figures keeps what a run does not make anew: other halves, stores and methods.
 The exit status is 1 when a bar is missed. Servers are those of PINCITE_TEST_QDRANT and
 PINCITE_TEST_MILVUS; without them the clients' own engines run, and for PostgreSQL and ``chroma
 run`` one is started.
@@ -51,7 +52,7 @@ from pincite.stores.uri import open_sync_store
 
 SUBJECT, COLLECTION, ENDPOINT = "bench", "chunks", "local--static"
 A_COMMIT, K = 500, 10
-WRITTEN, SECONDS, FEWEST = 2_000, 4.0, 5
+SECONDS, FEWEST = 2.0, 4
 OVERLAP, QUALITY = 0.95, 0.005
 PACKAGES = ("chromadb", "qdrant-client", "qdrant-edge-py", "pymilvus", "milvus-lite", "psycopg")
 STORES = ["chroma", "chroma run", "qdrant", "qdrant edge", "milvus", "postgresql"]
@@ -64,10 +65,21 @@ def main() -> int:
     figures = _earlier(options.json)
     about = {"versions": versions(PACKAGES), "machine": machine()}
     if options.data:
-        sets = {name: quality(options.data / name, stores) for name in options.sets}
+        sets = figures["quality"].get("sets", {})
+        for name in options.sets:
+            found = quality(options.data / name, stores)
+            earlier = sets.get(name, {"stores": {}, "moved": []})
+            found["stores"] = {**earlier["stores"], **found["stores"]}
+            found["moved"] += [name for name in earlier["moved"] if name not in stores]
+            sets[name] = found
         figures["quality"] = {**about, "sets": sets}
     if options.corpus:
-        figures["speed"][str(options.chunks)] = {**about, **speed(options, stores)}
+        kind = f"write {options.write}" if options.write else f"search {options.chunks}"
+        found = (writing if options.write else searching)(options, stores)
+        rows = figures["speed"].get(kind, {"stores": {}})["stores"]
+        for name, row in found.items():
+            rows[name] = {**rows.get(name, {}), **row}
+        figures["speed"][kind] = {**about, "stores": rows}
     passed = all(
         row["overlap"] >= OVERLAP and abs(row["ndcg"] - row["local_ndcg"]) <= QUALITY
         for rows in figures["quality"].get("sets", {}).values()
@@ -80,6 +92,7 @@ def main() -> int:
 
 
 def _earlier(path: Path | None) -> dict[str, Any]:
+    """The figures that the file has, of which a run replaces those that it makes anew."""
     found = json.loads(path.read_text()) if path is not None and path.exists() else {}
     return {"quality": found.get("quality", {}), "speed": found.get("speed", {})}
 
@@ -248,36 +261,44 @@ def _compared(local: Any, other: Any, qrels: Any) -> dict[str, float]:
 # -- how fast are they?
 
 
-def speed(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    texts = _lines(options.corpus / "chunks.txt", options.chunks)
+def writing(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    texts, vectors = _chunks(options.corpus, options.write)
+    figures = {}
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder, opened(name, Path(folder)) as store:
+            seconds = load(store, _ids(texts), texts, vectors)
+        figures[name] = {"chunks_per_second": round(len(texts) / seconds)}
+        print(f"{name:12} {len(texts) / seconds:8.0f} chunks/s", flush=True)
+    return figures
+
+
+def searching(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    texts, vectors = _chunks(options.corpus, options.chunks)
     headings = _lines(options.corpus / "headings.txt", options.queries * 20)[::20]
-    model = StaticModel()
-    vectors, asked = np.asarray(model.encode(texts)), np.asarray(model.encode(headings))
-    ids = [f"d{number:07}" for number in range(len(texts))]
-    figures: dict[str, Any] = {}
+    asked = np.asarray(StaticModel().encode(headings))
+    figures: dict[str, Any] = {name: {} for name in names}
     with ExitStack() as stack:
         ports = {}
         for name in names:
-            rate = _rate(name, ids, texts, vectors)
-            figures[name] = {"chunks_per_second": round(rate)}
-            print(f"{name:12} {rate:8.0f} chunks/s", flush=True)
             folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = stack.enter_context(opened(name, folder))
             ports[name] = store.reader(SUBJECT, [COLLECTION])
             if len(store.documents(SUBJECT, COLLECTION)) < len(texts):
-                load(store, ids, texts, vectors)
-        for method in METHODS:
+                load(store, _ids(texts), texts, vectors)
+        for method in options.methods:
             for label, where in (("", None), (" where", F("tenth") == 3)):
                 search = _asker(method, headings, asked, where)
                 _race(figures, ports, method + label, search, len(headings))
-    return {"chunks": len(texts), "queries": len(headings), "stores": figures}
+    return figures
 
 
-def _rate(name: str, ids: list[str], texts: list[str], vectors: np.ndarray) -> float:
-    """Chunks a second into an empty store."""
-    with tempfile.TemporaryDirectory() as folder, opened(name, Path(folder)) as store:
-        count = min(len(texts), WRITTEN)
-        return count / load(store, ids[:count], texts[:count], vectors[:count])
+def _chunks(corpus: Path, count: int) -> tuple[list[str], np.ndarray]:
+    texts = _lines(corpus / "chunks.txt", count)
+    return texts, np.asarray(StaticModel().encode(texts))
+
+
+def _ids(texts: Sequence[str]) -> list[str]:
+    return [f"d{number:07}" for number in range(len(texts))]
 
 
 def _asker(
@@ -323,6 +344,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--chunks", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--stores", nargs="+", default=STORES)
+    parser.add_argument("--write", type=int, default=0)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

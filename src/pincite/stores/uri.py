@@ -3,7 +3,8 @@
     local:PATH    a folder on this machine
     memory:       nothing on disk; gone with the process
     postgresql://USER@HOST/DATABASE    a PostgreSQL server; also pgvector:postgresql://...
-    qdrant:http://HOST:PORT    a Qdrant server; qdrant:FOLDER and qdrant::memory: without one
+    qdrant:http://HOST:PORT    a Qdrant server; qdrant:edge:FOLDER, qdrant:FOLDER and
+                               qdrant::memory: without one
     chroma:FOLDER    a Chroma database; chroma:http://HOST:PORT?keyword=FOLDER on a server
     milvus:http://HOST:PORT    a Milvus server; milvus:PATH.db without one
 
