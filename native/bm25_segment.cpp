@@ -1,50 +1,11 @@
 #include "bm25_segment.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "checksum.hpp"
+
 namespace pincite::bm25 {
-namespace {
-
-constexpr std::size_t kSlices = 16;
-
-using CrcTables = std::array<std::array<std::uint32_t, 256>, kSlices>;
-
-CrcTables crc_tables() {
-    CrcTables tables{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t crc = byte;
-        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320U : 0U);
-        tables[0][byte] = crc;
-    }
-    for (std::size_t slice = 1; slice < kSlices; ++slice) {
-        for (std::size_t byte = 0; byte < 256; ++byte) {
-            const std::uint32_t before = tables[slice - 1][byte];
-            tables[slice][byte] = (before >> 8) ^ tables[0][before & 0xFF];
-        }
-    }
-    return tables;
-}
-
-// zlib's CRC-32, sixteen bytes at a time (Kounavis and Berry, "Novel Table Lookup-Based
-// Algorithms for High-Performance CRC Generation", 2008).
-std::uint32_t crc32(const std::uint8_t* data, std::size_t size) {
-    static const CrcTables tables = crc_tables();
-    std::uint32_t crc = 0xFFFFFFFFU;
-    for (; size >= kSlices; data += kSlices, size -= kSlices) {
-        std::uint32_t next = 0;
-        for (std::size_t i = 0; i < kSlices; ++i) {
-            const std::uint32_t mixed = i < 4 ? (crc >> (8 * i)) & 0xFF : 0;
-            next ^= tables[kSlices - 1 - i][data[i] ^ mixed];
-        }
-        crc = next;
-    }
-    for (; size > 0; ++data, --size) crc = (crc >> 8) ^ tables[0][(crc ^ *data) & 0xFF];
-    return ~crc;
-}
-
-}  // namespace
 
 Checked::Checked(const std::uint8_t* data, std::size_t size, const std::uint8_t* crcs)
     : data_(data), size_(size), crcs_(crcs) {

@@ -89,6 +89,7 @@ class KeywordSegment:
         """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
         self._name = source.name
         self._source = _upgraded(source)
+        self._raw = {name: self._stored(name) for name in _TYPES}
         self._held: dict[str, NDArray[Any]] = {}
         self._check_shape()
 
@@ -99,7 +100,7 @@ class KeywordSegment:
 
     @property
     def rows(self) -> int:
-        return len(self._unverified("lengths"))
+        return self._size("lengths")
 
     @property
     def lengths(self) -> NDArray[np.uint32]:
@@ -113,7 +114,7 @@ class KeywordSegment:
         if module is None or sys.byteorder == "big":
             return None
         try:
-            return module.KeywordSegment(self._name, {name: self._raw(name) for name in _TYPES})
+            return module.KeywordSegment(self._name, self._raw)
         except module.Damaged as error:
             raise self._corrupt(str(error)) from error
 
@@ -127,7 +128,7 @@ class KeywordSegment:
 
     @property
     def vocabulary_size(self) -> int:
-        return len(self._unverified("vocabulary_offsets")) - 1
+        return self._size("vocabulary_offsets") - 1
 
     def terms(self) -> Iterator[str]:
         """Every term in byte order, those without a live row included."""
@@ -171,7 +172,7 @@ class KeywordSegment:
             raise self._corrupt("a term's runs lie outside of it")
         starts = self._array("run_starts")[first : end + 1].astype(np.int64)
         counts = np.diff(starts)
-        if (counts < 0).any() or starts[-1] > len(self._unverified("rows")):
+        if (counts < 0).any() or starts[-1] > self._size("rows"):
             raise self._corrupt("a term's postings lie outside of it")
         start, stop = int(starts[0]), int(starts[-1])
         high = np.repeat(blocks[first:end].astype(np.uint32) << np.uint32(16), counts)
@@ -195,7 +196,7 @@ class KeywordSegment:
     @functools.cached_property
     def _large_at(self) -> NDArray[np.uint32]:
         at = self._array("large_at")
-        if at.size and (at[-1] >= len(self._unverified("rows")) or (at[1:] <= at[:-1]).any()):
+        if at.size and (at[-1] >= self._size("rows") or (at[1:] <= at[:-1]).any()):
             raise self._corrupt("its large frequencies are out of order")
         return at
 
@@ -214,7 +215,7 @@ class KeywordSegment:
         return low
 
     def _check_shape(self) -> None:
-        sizes = {name: len(self._unverified(name)) for name in _TYPES}
+        sizes = {name: self._size(name) for name in _TYPES}
         differ = (
             not sizes["vocabulary_offsets"] == sizes["term_runs"] >= 1
             or sizes["run_starts"] != sizes["run_blocks"] + 1
@@ -224,7 +225,7 @@ class KeywordSegment:
         if differ:
             raise self._corrupt("its arrays differ in length")
         for offsets, covered in _OFFSETS.items():
-            ends = self._unverified(offsets)[[0, -1]].tolist()
+            ends = np.frombuffer(self._raw[offsets][0], dtype="<u4")[[0, -1]].tolist()
             if ends != [0, sizes[covered]]:
                 raise self._corrupt("its offsets do not cover its arrays")
 
@@ -240,16 +241,16 @@ class KeywordSegment:
             return self._source.window(name, start, stop)
         return self._array(name)[start:stop]
 
-    def _unverified(self, name: str) -> NDArray[Any]:
-        if isinstance(self._source, SegmentFile):
-            return np.frombuffer(self._source.unverified(name)[0], dtype=_TYPES[name])
-        return self._array(name)
+    def _size(self, name: str) -> int:
+        """The length of an array, which is not read."""
+        return int(self._raw[name][0].nbytes) // int(_TYPES[name][2])
 
-    def _raw(self, name: str) -> tuple[Any, memoryview | None]:
+    def _stored(self, name: str) -> tuple[Any, memoryview | None]:
         """An array's bytes and the checksums of their blocks, if there are any."""
         if isinstance(self._source, SegmentFile):
             return self._source.unverified(name)
-        return np.ascontiguousarray(self._array(name), dtype=_TYPES[name]).reshape(-1), None
+        array = self._source.array(name)
+        return np.ascontiguousarray(array, dtype=_TYPES[name]).reshape(-1), None
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(

@@ -1,18 +1,22 @@
 """The ``rows`` part of a segment: which chunk each row is.
 
-Arrays, R rows, D documents:
+Version 2. Rows that follow each other, of one document, with chunk keys and indexes that rise by
+one, are a run. R rows, U runs, D documents:
 
-- ``chunks`` int64 (R): the key of the row's chunk;
-- ``indexes`` uint32 (R): its ``chunk_index``;
-- ``documents`` uint32 (R): which of the names below is its document;
+- ``run_starts`` uint32 (U + 1): the first row of each run, and R;
+- ``run_chunks`` int64 (U): the key of the chunk of its first row;
+- ``run_indexes`` uint32 (U): the ``chunk_index`` of its first row;
+- ``run_documents`` uint32 (U): which of the names below is its document;
 - ``names`` bytes, ``name_offsets`` uint64 (D + 1): the documents' ids, UTF-8, one after another.
+
+Version 1, still read, has ``chunks``, ``indexes`` and ``documents`` of every row instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +72,122 @@ def _arrays(
     names: Sequence[bytes],
 ) -> dict[str, NDArray[Any] | bytes]:
     ends = np.cumsum([0, *(len(name) for name in names)]).astype(np.uint64)
+    starts = _run_starts(chunks, indexes.astype(np.int64), documents.astype(np.int64))
     return {
-        "chunks": chunks,
-        "indexes": indexes,
-        "documents": documents,
+        "run_starts": np.append(starts, len(chunks)).astype(np.uint32),
+        "run_chunks": chunks[starts],
+        "run_indexes": indexes[starts],
+        "run_documents": documents[starts],
         "names": b"".join(names),
         "name_offsets": ends,
     }
+
+
+def _run_starts(
+    chunks: NDArray[np.int64], indexes: NDArray[np.int64], documents: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    breaks = (np.diff(chunks) != 1) | (np.diff(indexes) != 1) | (np.diff(documents) != 0)
+    first = np.zeros(min(len(chunks), 1), dtype=np.intp)
+    return np.concatenate([first, np.flatnonzero(breaks) + 1])
+
+
+class _Rows(Protocol):
+    """Where a part has its rows' chunk keys, indexes and numbers of documents."""
+
+    count: int
+
+    def key(self, row: int) -> int: ...
+    def index(self, row: int) -> int: ...
+    def number(self, row: int) -> int: ...
+    def keys(self) -> NDArray[np.int64]: ...
+    def indexes(self) -> NDArray[np.uint32]: ...
+    def numbers(self) -> NDArray[np.uint32]: ...
+
+
+class _Runs:
+    """Version 2. Single rows verify the blocks that they are in."""
+
+    def __init__(self, segment: SegmentFile) -> None:
+        self._segment = segment
+        self._starts = np.frombuffer(segment.unverified("run_starts")[0], dtype="<u4")
+        runs = len(self._starts) - 1
+        sizes = (("run_chunks", 8), ("run_indexes", 4), ("run_documents", 4))
+        if any(_size(segment, name, item) != runs for name, item in sizes):
+            raise _contradiction(segment)
+        self.count = int(segment.window("run_starts", runs, runs + 1)[0])
+
+    def key(self, row: int) -> int:
+        return self._item("run_chunks", row, rises=True)
+
+    def index(self, row: int) -> int:
+        return self._item("run_indexes", row, rises=True)
+
+    def number(self, row: int) -> int:
+        return self._item("run_documents", row, rises=False)
+
+    def keys(self) -> NDArray[np.int64]:
+        return self._every("run_chunks", rises=True)
+
+    def indexes(self) -> NDArray[np.uint32]:
+        return self._every("run_indexes", rises=True)
+
+    def numbers(self) -> NDArray[np.uint32]:
+        return self._every("run_documents", rises=False)
+
+    def _item(self, name: str, row: int, *, rises: bool) -> int:
+        run = int(np.searchsorted(self._starts, np.uint32(row), "right")) - 1
+        start, stop = self._segment.window("run_starts", run, run + 2).tolist()
+        if not start <= row < stop:
+            self._segment.array("run_starts")  # names the block that fails its checksum
+            raise _contradiction(self._segment)
+        return int(self._segment.window(name, run, run + 1)[0]) + (row - start if rises else 0)
+
+    def _every(self, name: str, *, rises: bool) -> NDArray[Any]:
+        starts = self._segment.array("run_starts").astype(np.int64)
+        counts = np.diff(starts)
+        if starts[0] != 0 or (counts < 1).any():
+            raise _contradiction(self._segment)
+        first = self._segment.array(name)
+        values = np.repeat(first, counts)
+        if rises:
+            places = np.arange(self.count) - np.repeat(starts[:-1], counts)
+            values = (values + places).astype(first.dtype)
+        return values
+
+
+class _Plain:
+    """Version 1."""
+
+    def __init__(self, segment: SegmentFile) -> None:
+        self._segment = segment
+        self._single_reads = 0
+        self.count = _size(segment, "chunks", 8)
+        if not _size(segment, "indexes", 4) == _size(segment, "documents", 4) == self.count:
+            raise _contradiction(segment)
+
+    def key(self, row: int) -> int:
+        return self._item("chunks", row)
+
+    def index(self, row: int) -> int:
+        return self._item("indexes", row)
+
+    def number(self, row: int) -> int:
+        return self._item("documents", row)
+
+    def keys(self) -> NDArray[np.int64]:
+        return self._segment.array("chunks")
+
+    def indexes(self) -> NDArray[np.uint32]:
+        return self._segment.array("indexes")
+
+    def numbers(self) -> NDArray[np.uint32]:
+        return self._segment.array("documents")
+
+    def _item(self, name: str, row: int) -> int:
+        self._single_reads += 1
+        if self._single_reads > _FEW:  # by now whole arrays are quicker
+            return int(self._segment.array(name)[row])
+        return int(self._segment.window(name, row, row + 1)[0])
 
 
 class RowTable:
@@ -88,46 +201,44 @@ class RowTable:
         self._segment = segment
         self._sorter: NDArray[np.intp] | None = None
         self._decoded: dict[int, str] = {}
-        self._single_reads = 0
-        self._rows = self._size("chunks", 8)
-        self._documents = self._size("name_offsets", 8) - 1
-        self._names_size = self._size("names", 1)
-        fits = self._size("indexes", 4) == self._size("documents", 4) == self._rows
-        if not fits or self._documents < 0 or (self._rows and not self._documents):
-            raise self._contradiction()
+        self._rows: _Rows = (_Runs if "run_starts" in segment.names else _Plain)(segment)
+        self._documents = _size(segment, "name_offsets", 8) - 1
+        self._names_size = _size(segment, "names", 1)
+        if self._documents < 0 or (self._rows.count and not self._documents):
+            raise _contradiction(segment)
 
     def __len__(self) -> int:
-        return self._rows
+        return self._rows.count
 
     @cached_property
     def chunks(self) -> NDArray[np.int64]:
         """The key of each row's chunk."""
-        return self._segment.array("chunks")
+        return self._rows.keys()
 
     @cached_property
     def indexes(self) -> NDArray[np.uint32]:
         """The ``chunk_index`` of each row."""
-        return self._segment.array("indexes")
+        return self._rows.indexes()
 
     @cached_property
     def documents(self) -> NDArray[np.uint32]:
         """The number of each row's document."""
-        documents: NDArray[np.uint32] = self._segment.array("documents")
-        if self._rows and int(documents.max()) >= self._documents:
-            raise self._contradiction()
+        documents = self._rows.numbers()
+        if len(documents) and int(documents.max()) >= self._documents:
+            raise _contradiction(self._segment)
         return documents
 
     def chunk(self, row: int) -> int:
         """The key of a row's chunk."""
-        return self._item("chunks", row)
+        return self._rows.key(row)
 
     def id(self, row: int) -> str:
         """The chunk id of a row."""
-        return chunk_id(self.document(row), self._item("indexes", row))
+        return chunk_id(self.document(row), self._rows.index(row))
 
     def document(self, row: int) -> str:
         """The document id of a row."""
-        number = self._item("documents", row)
+        number = self._rows.number(row)
         found = self._decoded.get(number)
         if found is None:
             found = self._decoded[number] = self.name(number).decode(_ENCODING)
@@ -136,10 +247,10 @@ class RowTable:
     def name(self, number: int) -> bytes:
         """The id of the segment's document of that number, as UTF-8."""
         if number >= self._documents:
-            raise self._contradiction()
+            raise _contradiction(self._segment)
         start, stop = self._segment.window("name_offsets", number, number + 2).tolist()
         if not start <= stop <= self._names_size:
-            raise self._contradiction()
+            raise _contradiction(self._segment)
         return self._segment.window("names", start, stop).tobytes()
 
     def document_names(self, rows: NDArray[np.bool_] | None = None) -> list[str]:
@@ -159,21 +270,17 @@ class RowTable:
         offsets = self._segment.array("name_offsets")
         fits = int(offsets[0]) == 0 and int(offsets[-1]) == self._names_size
         if not fits or not bool((offsets[1:] >= offsets[:-1]).all()):
-            raise self._contradiction()
+            raise _contradiction(self._segment)
         assert len(self.documents) == len(self.chunks) == len(self.indexes)
 
-    def _size(self, name: str, item: int) -> int:
-        """The length of an array, which is not read."""
-        return self._segment.unverified(name)[0].nbytes // item
 
-    def _item(self, name: str, row: int) -> int:
-        self._single_reads += 1
-        if self._single_reads > _FEW:  # by now whole arrays are quicker
-            return int(getattr(self, name)[row])
-        return int(self._segment.window(name, row, row + 1)[0])
+def _size(segment: SegmentFile, name: str, item: int) -> int:
+    """The length of an array, which is not read."""
+    return segment.unverified(name)[0].nbytes // item
 
-    def _contradiction(self) -> StoreCorrupt:
-        return StoreCorrupt(
-            f"Segment {self._segment.name} is damaged: its arrays contradict each other. Run "
-            "`pincite doctor --repair`, or restore a backup."
-        )
+
+def _contradiction(segment: SegmentFile) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"Segment {segment.name} is damaged: its arrays contradict each other. Run "
+        "`pincite doctor --repair`, or restore a backup."
+    )

@@ -176,11 +176,11 @@ class _Parts:
 
     def keys(self) -> Keys | None:
         """The chunk key of each row, None when both parts that hold them are lost."""
-        for kind in (PartKind.VECTORS, PartKind.ROWS):
-            if kind in self.files:
-                keys: Keys = self.files[kind].array("chunks")
-                return keys
-        return None
+        if PartKind.VECTORS in self.files:
+            keys: Keys = self.files[PartKind.VECTORS].array("chunks")
+            return keys
+        rows = self.files.get(PartKind.ROWS)
+        return None if rows is None else RowTable(rows).chunks
 
     def _verified(self, session: Session, kind: PartKind) -> SegmentFile:
         part = self.record.parts.get(kind)

@@ -43,7 +43,7 @@ LARGE: Final = 128 << 10
 
 _PART_FILE: Final = re.compile(r"[0-9]+\.[0-9]+\.[a-z]+\.seg(\.tmp)?")
 _VERSIONS: Final[Mapping[PartKind, int]] = {
-    PartKind.ROWS: 1,
+    PartKind.ROWS: 2,
     PartKind.VECTORS: 1,
     PartKind.KEYWORD: 2,
     PartKind.COLUMNS: 1,
