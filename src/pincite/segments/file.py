@@ -13,7 +13,6 @@ same at any size. Every damage raises ``StoreCorrupt`` with the name of the segm
 from __future__ import annotations
 
 import mmap
-import struct
 import sys
 import zlib
 
@@ -35,7 +34,8 @@ __all__ = ["SegmentFile", "segment_pieces", "write_segment"]
 
 _MAGIC: Final = b"\x89PNCSEG\n"
 _CONTAINER: Final = 1
-_HEADER: Final = struct.Struct("<8sIIQQQ24x")  # magic, version, crc, size, directory, checksums
+# Magic, version (4 bytes), CRC (4), sizes of all, of the directory and of the checksums (8 each).
+_HEADER: Final = 64
 _CRC_AT: Final = 12
 _ALIGN: Final = 64
 _BLOCK: Final = 65536
@@ -71,11 +71,11 @@ def segment_pieces(
     packed = {name: _pack(name, value) for name, value in arrays.items()}
     checksums = b"".join(_checksums(data) for _, _, data in packed.values())
     directory = _directory(kind, version, meta or {}, packed)
-    end = _HEADER.size + len(directory) + len(checksums)
+    end = _HEADER + len(directory) + len(checksums)
     offsets, size = _place(end, [data.nbytes for _, _, data in packed.values()])
-    header = _HEADER.pack(_MAGIC, _CONTAINER, 0, size, len(directory), len(checksums))
+    header = _header(0, size, len(directory), len(checksums))
     crc = zlib.crc32(header + directory + checksums)
-    header = _HEADER.pack(_MAGIC, _CONTAINER, crc, size, len(directory), len(checksums))
+    header = _header(crc, size, len(directory), len(checksums))
     pieces: list[bytes | memoryview] = [header, directory, checksums]
     for offset, (_, _, data) in zip(offsets, packed.values(), strict=True):
         pieces += [bytes(offset - end), data]
@@ -100,8 +100,8 @@ def _pack(name: str, value: NDArray[Any] | bytes) -> tuple[str, list[int], memor
 
 
 def _checksums(data: memoryview) -> bytes:
-    crcs = [zlib.crc32(data[i : i + _BLOCK]) for i in range(0, data.nbytes, _BLOCK)]
-    return struct.pack(f"<{len(crcs)}I", *crcs)
+    crcs = (zlib.crc32(data[i : i + _BLOCK]) for i in range(0, data.nbytes, _BLOCK))
+    return b"".join(crc.to_bytes(4, "little") for crc in crcs)
 
 
 def _directory(
@@ -198,8 +198,7 @@ class SegmentFile:
     @staticmethod
     def checksum_in(header: bytes | memoryview) -> int:
         """The checksum of the container that begins with these bytes."""
-        (crc,) = struct.unpack_from("<I", header, _CRC_AT)
-        return int(crc)
+        return _number(header, _CRC_AT, 4)
 
     def array(self, name: str) -> NDArray[Any]:
         """The whole array, every block verified."""
@@ -255,23 +254,24 @@ class SegmentFile:
 
     def _head(self) -> tuple[bytes, memoryview]:
         data = self._data
-        if data.nbytes < _HEADER.size:
+        if data.nbytes < _HEADER:
             raise self._corrupt(f"it has {data.nbytes} bytes, fewer than its header")
-        magic, version, crc, size, directory, checksums = _HEADER.unpack_from(data)
-        if magic != _MAGIC:
+        if bytes(data[: len(_MAGIC)]) != _MAGIC:
             raise self._corrupt("it does not begin like a segment")
+        version, crc = _number(data, 8, 4), self.checksum
+        size, directory, checksums = (_number(data, at, 8) for at in (16, 24, 32))
         if version > _CONTAINER:
             raise StoreCorrupt(
                 f"Segment {self.name} has container version {version}, newer than {_CONTAINER}; "
                 "open it with a newer Pincite."
             )
-        start = _HEADER.size + directory + checksums
+        start = _HEADER + directory + checksums
         if size != data.nbytes or start > size or checksums % 4:
             raise self._corrupt(f"it has {data.nbytes} bytes where {size} were written")
         if crc != zlib.crc32(data[_CRC_AT + 4 : start], _crc_before(data)):
             raise self._corrupt("its header or directory fails the checksum")
-        middle, self._body = _HEADER.size + directory, start
-        return bytes(data[_HEADER.size : middle]), data[middle:start]
+        middle, self._body = _HEADER + directory, start
+        return bytes(data[_HEADER:middle]), data[middle:start]
 
     def _read_directory(self, document: dict[str, JSON]) -> dict[str, _Entry]:
         self.kind, self.version = _text(document["kind"]), _natural(document["version"])
@@ -308,7 +308,7 @@ class SegmentFile:
                 continue
             begin = entry.offset + block * _BLOCK
             end = min(begin + _BLOCK, entry.offset + entry.nbytes)
-            (stored,) = struct.unpack_from("<I", self._crcs, 4 * (entry.first_crc + block))
+            stored = _number(self._crcs, 4 * (entry.first_crc + block), 4)
             if zlib.crc32(self._data[begin:end]) != stored:
                 raise self._corrupt(f"block {block} of array {name!r} fails its checksum")
             entry.checked[block] = 1
@@ -349,6 +349,17 @@ def _map(path: str | PathLike[str], name: str) -> memoryview:
             f"Segment {name} is damaged: the file is empty. Run doctor with repair, or restore "
             "a backup."
         ) from error
+
+
+def _header(crc: int, *sizes: int) -> bytes:
+    numbers = (_CONTAINER.to_bytes(4, "little"), crc.to_bytes(4, "little"))
+    return b"".join((_MAGIC, *numbers, *(n.to_bytes(8, "little") for n in sizes))).ljust(
+        _HEADER, b"\0"
+    )
+
+
+def _number(data: bytes | memoryview, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "little")
 
 
 def _crc_before(data: memoryview) -> int:
