@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -323,3 +324,13 @@ def test_the_pure_path_warns_above_its_comfort(monkeypatch):
     kernels.warn_when_slow(kernels.PURE_COMFORT)
     with pytest.warns(RuntimeWarning, match="native kernels"):
         kernels.warn_when_slow(kernels.PURE_COMFORT + 1)
+
+
+@pytest.mark.parametrize("start", [0, 1, 7])
+def test_checksums_are_those_of_zlib(start):
+    data = memoryview(np.random.default_rng(1).bytes(70_000))[start:]
+
+    for size in (*range(300), 65_535, 65_536, len(data)):
+        assert kernels.native().crc32(data[:size]) == zlib.crc32(data[:size])
+    with pytest.raises(ValueError, match="contiguous"):
+        kernels.native().crc32(data[::2])

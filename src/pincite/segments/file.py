@@ -17,6 +17,7 @@ import sys
 import zlib
 
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreNotFound
+from pincite.segments.kernels import native
 from pincite.segments.plain_json import read_json
 
 TYPE_CHECKING = False
@@ -100,7 +101,7 @@ def _pack(name: str, value: NDArray[Any] | bytes) -> tuple[str, list[int], memor
 
 
 def _checksums(data: memoryview) -> bytes:
-    crcs = (zlib.crc32(data[i : i + _BLOCK]) for i in range(0, data.nbytes, _BLOCK))
+    crcs = (_crc32(data[i : i + _BLOCK]) for i in range(0, data.nbytes, _BLOCK))
     return b"".join(crc.to_bytes(4, "little") for crc in crcs)
 
 
@@ -309,7 +310,7 @@ class SegmentFile:
             begin = entry.offset + block * _BLOCK
             end = min(begin + _BLOCK, entry.offset + entry.nbytes)
             stored = _number(self._crcs, 4 * (entry.first_crc + block), 4)
-            if zlib.crc32(self._data[begin:end]) != stored:
+            if _crc32(self._data[begin:end]) != stored:
                 raise self._corrupt(f"block {block} of array {name!r} fails its checksum")
             entry.checked[block] = 1
 
@@ -349,6 +350,12 @@ def _map(path: str | PathLike[str], name: str) -> memoryview:
             f"Segment {name} is damaged: the file is empty. Run doctor with repair, or restore "
             "a backup."
         ) from error
+
+
+def _crc32(block: memoryview) -> int:
+    module = native()
+    checksum = zlib.crc32 if module is None else getattr(module, "crc32", zlib.crc32)
+    return int(checksum(block))
 
 
 def _header(crc: int, *sizes: int) -> bytes:
