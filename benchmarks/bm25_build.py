@@ -1,7 +1,7 @@
 """Building a keyword index from text: ours in one and two threads beside tantivy.
 
     python benchmarks/bm25_build.py --data CORPUS [--chunks 1000000] [--rounds 3]
-        [--peers PYTHON] [--json FILE]
+        [--peers PYTHON] [--contenders tantivy pincite-1 pincite-2] [--json FILE]
 
 CORPUS is what benchmarks/corpus.py wrote, PYTHON an interpreter that has tantivy. Every build runs
 in a process of its own, contenders in turn, and ends when its index is synced to disk and can be
@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from report import write_report
+
+CONTENDERS = ("tantivy", "pincite-1", "pincite-2")
 
 
 def read_texts(data: Path, chunks: int) -> tuple[list[str], list[str]]:
@@ -94,39 +96,49 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers", default=sys.executable)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS)
+    parser.add_argument("--json", type=Path, help="runs in it are kept, and more added")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(run_one(given.one, given.data, given.chunks)))
         return
-    runs: dict[str, list[dict[str, float]]] = {"tantivy": [], "pincite-1": [], "pincite-2": []}
+    runs = before(given.json, given.chunks)
     for _ in range(given.rounds):
-        for contender, results in runs.items():
+        for contender in given.contenders:
             python = given.peers if contender == "tantivy" else sys.executable
             arguments = ["--data", str(given.data), "--chunks", str(given.chunks)]
             command = [python, __file__, "--one", contender, *arguments]
             run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            results.append(json.loads(run.stdout))
-            print(contender, results[-1], flush=True)
+            runs.setdefault(contender, []).append(json.loads(run.stdout))
+            print(contender, runs[contender][-1], flush=True)
+    print(json.dumps(compared(runs), indent=2))
+    if given.json:
+        sizes = sizes_in(given.json) | {str(given.chunks): {"runs": runs, **compared(runs)}}
+        write_report(given.json, {"sizes": sizes}, packages=["tantivy", "PyStemmer"])
+
+
+def compared(runs: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    """Medians by contender, ours also as multiples of tantivy's."""
     found: dict[str, Any] = {name: summary(results) for name, results in runs.items()}
-    peer = found["tantivy"]
-    for name in ("pincite-1", "pincite-2"):
-        found[name]["times_tantivy"] = peer["seconds"] / found[name]["seconds"]
-        found[name]["times_tantivy_processor"] = (
-            peer["processor_seconds"] / found[name]["processor_seconds"]
-        )
-    print(json.dumps(found, indent=2))
-    sizes = before(given.json) | {str(given.chunks): {"runs": runs, **found}}
-    write_report(given.json, {"sizes": sizes}, packages=["tantivy", "PyStemmer"])
+    peer = found.get("tantivy")
+    for name in found.keys() - {"tantivy"} if peer else ():
+        for unit, key in (("seconds", ""), ("processor_seconds", "_processor")):
+            found[name][f"times_tantivy{key}"] = peer[unit] / found[name][unit]
+    return found
 
 
-def before(path: Path | None) -> dict[str, Any]:
-    """The sizes that a report has already, so that each can be run alone."""
+def sizes_in(path: Path | None) -> dict[str, Any]:
+    """What a report has already, so that sizes and contenders can be run by turns."""
     if path is None or not path.exists():
         return {}
     sizes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["sizes"]
     return sizes
+
+
+def before(path: Path | None, chunks: int) -> dict[str, list[dict[str, float]]]:
+    found: dict[str, list[dict[str, float]]] = sizes_in(path).get(str(chunks), {}).get("runs", {})
+    return found
 
 
 if __name__ == "__main__":
