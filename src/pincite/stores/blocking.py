@@ -68,6 +68,10 @@ if TYPE_CHECKING:
 
         async def stats(self, subject: str, collection: str) -> dict[str, Any]: ...
 
+        async def rewrite(
+            self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]
+        ) -> None: ...
+
         def stored_documents(
             self, subject: str, collection: str
         ) -> AsyncGenerator[EmbeddedDocument]: ...
@@ -136,6 +140,10 @@ class Blocking:
     def commit(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
         """Write whole documents; all of them durable on return."""
         self._loop.call(partial(self.async_store.commit, subject, collection, documents))
+
+    def rewrite(self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]) -> None:
+        """Write a collection anew, whatever model its vectors were of."""
+        self._loop.call(partial(self.async_store.rewrite, subject, collection, documents))
 
     def list(self, subject: str) -> builtins.list[Collection]:
         """The collections of a subject that hold chunks, in name order."""

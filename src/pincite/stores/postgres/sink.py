@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pincite.model.chunks import EmbeddedChunk
     from pincite.model.documents import EmbeddedDocument, ModelIdentity
     from pincite.model.fields import Field
+    from pincite.stores.prepare import Prepared
     from pincite.stores.threaded import QueryEmbedder
 
 __all__ = ["PgSink"]
@@ -152,9 +153,28 @@ class PgSink:
         """Write whole documents in one transaction; what is stored already writes nothing."""
         checks.check_owner(subject, collection)
         ready = await anyio.to_thread.run_sync(make_ready, documents)
+        if ready:
+            await self._commit(subject, collection, ready, anew=False)
+
+    async def rewrite(
+        self, subject: str, collection: str, documents: Sequence[EmbeddedDocument]
+    ) -> None:
+        """Write a collection anew in one transaction, whatever model its vectors were of.
+
+        Raises ``InvalidArgument`` without documents.
+        """
+        checks.check_owner(subject, collection)
+        ready = await anyio.to_thread.run_sync(make_ready, documents)
         if not ready:
-            return
-        async with self._writing(subject, collection) as write:
+            raise InvalidArgument("rewrite needs documents; delete those that are to go instead.")
+        await self._commit(subject, collection, ready, anew=True)
+
+    async def _commit(
+        self, subject: str, collection: str, ready: Sequence[Prepared], *, anew: bool
+    ) -> None:
+        async with self._writing(subject, collection, alone=anew) as write:
+            if anew:
+                await write.forget([name_key(each.given.document) for each in ready])
             changed = await write.commit(ready)
             due = await self._due(write) if changed else _NOTHING_DUE
         follows = self._burst.follows(write.record)

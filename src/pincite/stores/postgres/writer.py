@@ -25,7 +25,7 @@ from pincite.stores.postgres.filters import fields_json
 from pincite.stores.postgres.layout import Layout
 from pincite.stores.postgres.packing import name_key, owner_key, pack
 from pincite.stores.postgres.postings import inverted
-from pincite.stores.postgres.record import Record, read_record
+from pincite.stores.postgres.record import Record, index_name, read_record
 from pincite.stores.postgres.rows import CHUNK_COLUMNS, chunk_from_row, halfvec_bytes, row_texts
 from pincite.stores.postgres.segments import write_segment
 from pincite.stores.prepare import Prepared, prepare, stored_vectors
@@ -135,6 +135,29 @@ class Write:
         tokens = int(arrays["lengths"].sum(dtype=np.int64))
         await self.count(len(texts) - gone, tokens - gone_tokens)
         return len(texts)
+
+    async def forget(self, kept: Sequence[bytes]) -> None:
+        """Remove the documents but those whose ``name_key`` is kept, which are to be written next,
+        and the model with its index. No one else may write to the collection."""
+        key = self.record.key
+        if key is None:
+            return
+        rows = await self.run(
+            "SELECT key FROM {documents} WHERE collection = %s AND name <> ALL(%s)",
+            [key, list(kept)],
+        )
+        gone = [document for (document,) in rows]
+        chunks, tokens = await remove_rows(self, gone)
+        await self.run("DELETE FROM {documents} WHERE key = ANY(%s)", [gone])
+        await self.count(-chunks, -tokens)
+        await self.run("UPDATE {documents} SET digest = '' WHERE collection = %s", [key])
+        await self.run(
+            "UPDATE {collections} SET endpoint = '', dimension = 0, model = '' WHERE key = %s",
+            [key],
+        )
+        index = self.layout.table(index_name(key))
+        await self.run("DROP INDEX IF EXISTS {index}", index=index)
+        self.record = replace(self.record, endpoint="", dimension=None, model=None)
 
     async def count(self, chunks: int, tokens: int) -> None:
         """Add to the collection's counts; sum their rows up when there are many."""
