@@ -12,7 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["K", "SHARES", "Data", "kept", "load_data", "synthetic"]
+__all__ = [
+    "K",
+    "SHARES",
+    "Data",
+    "bound",
+    "column",
+    "headings",
+    "kept",
+    "load_data",
+    "place",
+    "synthetic",
+]
 
 K = 10
 QUERIES, TUNING = 400, 200
@@ -79,10 +90,15 @@ def _static(folder: Path, count: int, dimension: int) -> tuple[np.ndarray, np.nd
             rows[start : start + len(texts)] = model.encode(texts)
     if not rows[-1].any():
         raise SystemExit(f"{folder} holds fewer than {count} chunks.")
-    headings = (folder / "headings.txt").read_text(encoding="utf-8").splitlines()
-    wordy = [line for line in headings if len(line.split()) > 1]
+    return rows, model.encode(headings(folder))
+
+
+def headings(folder: Path) -> list[str]:
+    """Some headings of at least two words: the texts of the static queries."""
+    lines = (folder / "headings.txt").read_text(encoding="utf-8").splitlines()
+    wordy = [line for line in lines if len(line.split()) > 1]
     chosen = np.random.default_rng(5).permutation(len(wordy))[: QUERIES + TUNING]
-    return rows, model.encode([wordy[i] for i in chosen])
+    return [wordy[i] for i in chosen]
 
 
 def load_data(folder: Path, kind: str, count: int, dimension: int) -> Data:
