@@ -1,5 +1,5 @@
 // Two bits for each dimension of a rotated residual, in blocks of 16 documents, and the kernels
-// that estimate products of a whole block with an 8-bit query.
+// that estimate products of a whole block with a query of 43 levels.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,14 @@ float encode(const float* residual, std::size_t padded, std::uint8_t* block, std
 
 // A rotated query, as the kernels read it.
 struct CodedQuery {
+    // So that two products with a code, and two such sums, fit into a byte.
+    static constexpr int kLargest = 21;
+
     std::vector<std::int8_t> values;
     float step = 0.0F;       // a value stands for values[i] * step
     std::int32_t sum = 0;    // of values
+    std::vector<std::uint8_t> tables;  // of the AVX2 kernel: see dense_codes.cpp
+    std::int32_t raised = 0;           // what its sums exceed those of the values by
     void assign(const float* rotated, std::size_t padded);
 };
 

@@ -236,6 +236,10 @@ class RowTable:
         """The chunk id of a row."""
         return chunk_id(self.document(row), self._rows.index(row))
 
+    def ids(self, rows: Sequence[int]) -> list[str]:
+        """The chunk ids of many rows."""
+        return [self.id(row) for row in rows]
+
     def document(self, row: int) -> str:
         """The document id of a row."""
         number = self._rows.number(row)

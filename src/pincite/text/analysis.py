@@ -144,8 +144,6 @@ class Analyzer:
         self, text: str, groups: Iterable[Sequence[str]], language: str = ""
     ) -> list[tuple[int, int]]:
         """Raw spans of ``text`` whose terms are in a group, in order, overlaps joined."""
-        from pincite.text._patterns import chunks
-
         code = language_code(language)
         wanted = {term for group in groups for term in group}
         known = self._counts.setdefault(code, {})
@@ -156,11 +154,11 @@ class Analyzer:
             if not wanted.isdisjoint((known.get(chunk) or self._count(chunk, code, known))[0])
         }
         found = [
-            (match.start() + start, match.start() + end)
-            for match in (chunks().finditer(text) if hot else ())
-            if match.group() in hot
-            for term, start, end, _ in self._chunk_tokens(match.group(), code)
+            (at + start, at + end)
+            for chunk in hot
+            for term, start, end, _ in self._chunk_tokens(chunk, code)
             if term in wanted
+            for at in _occurrences(chunk, text)
         ]
         return _joined(found)
 
@@ -204,6 +202,17 @@ def _sha256(data: bytes) -> str:
     except ImportError:
         import hashlib as lean
     return str(lean.sha256(data).hexdigest())
+
+
+def _occurrences(chunk: str, text: str) -> Iterator[int]:
+    """Where a chunk stands in a text, between white space."""
+    at = text.find(chunk)
+    while at >= 0:
+        end = at + len(chunk)
+        whole = (at == 0 or text[at - 1].isspace()) and (end == len(text) or text[end].isspace())
+        if whole:
+            yield at
+        at = text.find(chunk, end if whole else at + 1)
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -31,7 +31,7 @@ class Query:
     def __init__(self, session: Session, where: Filter | None) -> None:
         self._session = session
         self._where = where
-        self._keys: dict[str, int] = {}
+        self._places: dict[str, tuple[int, int]] = {}
         self._groups: Sequence[tuple[str, ...]] = ()
 
     def keyword(self, query: str, limit: int) -> Scored:
@@ -163,15 +163,18 @@ class Query:
                 yield segment, rows
 
     def _named(self, found: Sequence[Ranked]) -> Scored:
-        scored = []
-        for segment, row, score in found:
-            name = self._session.row_id(segment, row)
-            self._keys[name] = self._session.chunk_key(segment, row)
-            scored.append((name, score))
-        return scored
+        names = [""] * len(found)
+        for number, segment in enumerate(self._session.snapshot.segments):
+            places = [place for place, (own, _, _) in enumerate(found) if own == number]
+            if places:
+                ids = segment.rows(self._session).ids([found[place][1] for place in places])
+                for place, name in zip(places, ids, strict=True):
+                    names[place] = name
+        self._places.update(zip(names, [(own, row) for own, row, _ in found], strict=True))
+        return [(name, score) for name, (_, _, score) in zip(names, found, strict=True)]
 
     def _chunks_of(self, names: Sequence[str]) -> list[Chunk]:
-        return self.chunks([self._keys[name] for name in names])
+        return self.chunks([self._session.chunk_key(*self._places[name]) for name in names])
 
     def _fused_hit(self, chunk: Chunk, fused: Fused[str]) -> Hit:
         marked = self._marked(chunk) if "keyword" in fused.legs else ()
