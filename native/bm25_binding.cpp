@@ -3,7 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -99,84 +101,122 @@ class Held {
 
 using Segments = std::vector<const Held*>;
 using Masks = std::vector<std::optional<py::buffer>>;
-using Words = std::vector<py::bytes>;
-
-// Parts whose masks stay held while they are searched.
-struct Parts {
-    std::vector<py::buffer_info> infos;
-    std::vector<Part> parts;
-
-    Parts(const Segments& segments, const Masks& live, const Masks& allow) {
-        require(live.size() == segments.size() && allow.size() == segments.size(),
-                "a segment needs one mask or None");
-        for (std::size_t i = 0; i < segments.size(); ++i) {
-            require(segments[i] != nullptr, "a segment is None");
-            const KeywordData& data = segments[i]->data();
-            parts.push_back({&data, mask(live[i], data.rows()), mask(allow[i], data.rows())});
-        }
-    }
-
-    const std::uint8_t* mask(const std::optional<py::buffer>& given, std::size_t rows) {
+// Buffers with a flag for each row, held while they are read.
+class Flags {
+   public:
+    // Null for None.
+    const std::uint8_t* of(const std::optional<py::buffer>& given, std::size_t rows) {
         if (!given) return nullptr;
-        infos.push_back(given->request());
-        const View view = viewed(infos.back());
+        infos_.push_back(given->request());
+        const View view = viewed(infos_.back());
         require(view.item == 1 && view.size == rows, "a mask needs one flag per row");
         return view.data;
     }
+
+   private:
+    std::vector<py::buffer_info> infos_;
 };
 
-Group group_of(const Words& words) {
-    Group group;
-    for (const py::bytes& word : words) group.push_back(word);
-    return group;
+// The bytes of a term; a lone surrogate is encoded like any other character.
+std::string encoded(PyObject* term) {
+    Py_ssize_t size = 0;
+    if (const char* text = PyUnicode_AsUTF8AndSize(term, &size)) {
+        return {text, static_cast<std::size_t>(size)};
+    }
+    PyErr_Clear();
+    const py::bytes bytes = py::reinterpret_steal<py::bytes>(
+        PyUnicode_AsEncodedString(term, "utf-8", "surrogatepass"));
+    if (!bytes) throw py::error_already_set();
+    return bytes;
 }
 
-std::uint64_t frequency(const Segments& segments, const Masks& live, const Words& words) {
-    const Parts parts(segments, live, Masks(segments.size()));
-    const Group group = group_of(words);
-    py::gil_scoped_release released;
-    return document_frequency(parts.parts, group);
+// Distinct groups of distinct terms in dictionary order, each with how often it was given.
+std::vector<std::pair<Group, std::uint32_t>> in_order(const py::sequence& groups) {
+    std::map<Group, std::uint32_t> counted;
+    for (const py::handle each : groups) {
+        Group group;
+        for (const py::handle term : py::reinterpret_borrow<py::sequence>(each)) {
+            group.push_back(encoded(term.ptr()));
+        }
+        std::sort(group.begin(), group.end());
+        group.erase(std::unique(group.begin(), group.end()), group.end());
+        if (!group.empty()) ++counted[std::move(group)];
+    }
+    return {counted.begin(), counted.end()};
 }
 
-py::list search(const Segments& segments, const Masks& live, const Masks& allow,
-                const std::vector<Words>& groups, const std::vector<std::uint32_t>& counts,
-                const std::vector<std::int64_t>& dfs, std::uint64_t rows, std::size_t k, double k1, double b, double average,
-                double scale, double delta) {
-    require(k > 0, "k must be at least 1");
-    require(dfs.size() == groups.size() && counts.size() == groups.size(),
-            "a group needs one count and one df");
-    const Parts parts(segments, live, allow);
-    std::vector<Weighted> words;
-    std::size_t terms = 0;
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        words.push_back({group_of(groups[i]), counts[i], dfs[i]});
-        terms += groups[i].size();
+// Segments and their live rows, ready for many searches. Threads may share one.
+class Searcher {
+   public:
+    Searcher(py::list segments, const Masks& live, std::uint64_t rows, double average)
+        : segments_(std::move(segments)),
+          lexicon_(parts(live)),
+          rows_(rows),
+          average_(average) {}
+
+    // None for more terms than can be bounded.
+    py::object search(const py::sequence& groups, std::size_t k, double k1, double b, double scale,
+                      double delta, const std::optional<Masks>& allow) {
+        require(k > 0, "k must be at least 1");
+        const auto ordered = in_order(groups);
+        std::size_t terms = 0;
+        for (const auto& each : ordered) terms += each.first.size();
+        if (terms > kMostTerms) return py::none();
+        std::vector<Part> parts = lexicon_.parts();
+        Flags flags;
+        if (allow) {
+            require(allow->size() == parts.size(), "a segment needs one mask or None");
+            for (std::size_t i = 0; i < parts.size(); ++i) {
+                parts[i].allow = flags.of((*allow)[i], parts[i].data->rows());
+            }
+        }
+        std::vector<Found> found;
+        {
+            py::gil_scoped_release released;
+            std::vector<Weighted> words;
+            for (const auto& [group, count] : ordered) {
+                words.push_back({lexicon_.resolve(group), count});
+            }
+            found = keyword_search(parts, words, rows_, k, {k1, b, average_, scale, delta});
+        }
+        py::list result(found.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            result[i] = py::make_tuple(found[i].part, found[i].row, found[i].score);
+        }
+        return std::move(result);
     }
-    require(terms <= kMostTerms, "too many terms");
-    std::vector<Found> found;
-    {
-        py::gil_scoped_release released;
-        found = keyword_search(parts.parts, words, rows, k, {k1, b, average, scale, delta});
+
+   private:
+    std::vector<Part> parts(const Masks& live) {
+        const Segments segments = segments_.cast<Segments>();
+        require(live.size() == segments.size(), "a segment needs one mask or None");
+        std::vector<Part> found;
+        for (std::size_t i = 0; i < segments.size(); ++i) {
+            require(segments[i] != nullptr, "a segment is None");
+            const KeywordData& data = segments[i]->data();
+            found.push_back({&data, flags_.of(live[i], data.rows()), nullptr});
+        }
+        return found;
     }
-    py::list result(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        result[i] = py::make_tuple(found[i].part, found[i].row, found[i].score);
-    }
-    return result;
-}
+
+    py::list segments_;
+    Flags flags_;
+    Lexicon lexicon_;
+    std::uint64_t rows_;
+    double average_;
+};
 
 }  // namespace
 
 void bind(py::module_& module) {
     py::register_exception<Damaged>(module, "Damaged", PyExc_ValueError);
-    module.attr("MOST_TERMS") = kMostTerms;
     py::class_<Held>(module, "KeywordSegment")
         .def(py::init<std::string, const py::dict&>(), py::arg("name"), py::arg("arrays"));
-    module.def("document_frequency", &frequency, py::arg("segments"), py::arg("live"),
-               py::arg("group"));
-    module.def("keyword_search", &search, py::arg("segments"), py::arg("live"), py::arg("allow"),
-               py::arg("groups"), py::arg("counts"), py::arg("dfs"), py::arg("rows"), py::arg("k"), py::arg("k1"),
-               py::arg("b"), py::arg("average"), py::arg("scale"), py::arg("delta"));
+    py::class_<Searcher>(module, "KeywordSearcher")
+        .def(py::init<py::list, const Masks&, std::uint64_t, double>(), py::arg("segments"),
+             py::arg("live"), py::arg("rows"), py::arg("average"))
+        .def("search", &Searcher::search, py::arg("groups"), py::arg("k"), py::arg("k1"),
+             py::arg("b"), py::arg("scale"), py::arg("delta"), py::arg("allow") = py::none());
 }
 
 }  // namespace pincite::bm25

@@ -11,22 +11,21 @@
 namespace pincite::bm25 {
 namespace {
 
-// A query term within a part.
-struct Term {
+constexpr std::size_t kRemembered = 10'000;
+
+// A term of the query in the part that is searched.
+struct Own {
     std::size_t group;
-    Span runs, postings;
-    std::size_t number;
+    const Term* term;
 };
 
-std::vector<Term> resolved(const KeywordData& data, const std::vector<Weighted>& groups) {
+std::vector<Term> resolved(const KeywordData& data, const Group& group) {
     std::vector<Term> found;
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        for (const std::string& word : groups[group].group) {
-            const std::size_t number = data.find(word);
-            if (number == data.terms()) continue;
-            const Span runs = data.runs(number);
-            found.push_back({group, runs, data.postings(runs), number});
-        }
+    for (const std::string& word : group) {
+        const std::size_t number = data.find(word);
+        if (number == data.terms()) continue;
+        const Span runs = data.runs(number);
+        found.push_back({number, runs, data.postings(runs)});
     }
     return found;
 }
@@ -55,19 +54,14 @@ std::uint64_t marked(const Part& part, Span runs, std::vector<bool>* seen) {
     return count;
 }
 
-std::uint64_t part_frequency(const Part& part, const std::vector<Term>& terms, std::size_t group) {
-    const auto same = [group](const Term& term) { return term.group == group; };
-    const auto count = std::count_if(terms.begin(), terms.end(), same);
-    if (count == 0) return 0;
-    const Term& first = *std::find_if(terms.begin(), terms.end(), same);
-    if (count == 1) {
-        return part.live ? marked(part, first.runs, nullptr) : first.postings.size();
+std::uint64_t part_frequency(const Part& part, const std::vector<Term>& terms) {
+    if (terms.empty()) return 0;
+    if (terms.size() == 1) {
+        return part.live ? marked(part, terms[0].runs, nullptr) : terms[0].postings.size();
     }
     std::vector<bool> seen(part.data->rows());
     std::uint64_t total = 0;
-    for (const Term& term : terms) {
-        if (same(term)) total += marked(part, term.runs, &seen);
-    }
+    for (const Term& term : terms) total += marked(part, term.runs, &seen);
     return total;
 }
 
@@ -112,12 +106,12 @@ class Search {
     Search(const std::vector<double>& weights, std::size_t k, const Formula& formula)
         : weights_(weights), formula_(formula), best_(k), k_(k) {}
 
-    void part(std::uint32_t number, const Part& part, const std::vector<Term>& terms);
+    void part(std::uint32_t number, const Part& part, const std::vector<Own>& terms);
 
     std::vector<Found> finish();
 
    private:
-    void weigh(const std::vector<Term>& terms);
+    void weigh(const std::vector<Own>& terms);
     void visit(std::size_t window);
     bool choose(std::size_t window);
     void collect(std::uint32_t threshold, std::size_t first_essential);
@@ -158,7 +152,7 @@ void Search::update_threshold() {
     if (bound > 1.0) threshold_ = static_cast<std::uint32_t>(std::min(bound, 4e9));
 }
 
-void Search::weigh(const std::vector<Term>& terms) {
+void Search::weigh(const std::vector<Own>& terms) {
     const KeywordArrays& a = part_.data->arrays();
     const std::size_t codes = a.code_tfs.size();
     double factors[kCodes];
@@ -166,18 +160,18 @@ void Search::weigh(const std::vector<Term>& terms) {
                   factors);
     const double most = codes ? *std::max_element(factors, factors + codes) : 0.0;
     double total = 0.0;
-    for (const Term& term : terms) total += weights_[term.group] * most;
+    for (const Own& own : terms) total += weights_[own.group] * most;
     quantum_ = (65534.0 - 2.0 * static_cast<double>(terms.size())) / total;
     s_.prepare(terms.size(), part_.data->windows());
     for (std::size_t i = 0; i < terms.size(); ++i) {
         List& list = s_.lists[i];
         list.group = terms[i].group;
         fill_table(factors, codes, weights_[list.group] * quantum_, list.table);
-        bind(*part_.data, terms[i].number, terms[i].runs, terms[i].postings, s_, i);
+        bind(*part_.data, *terms[i].term, s_, i);
     }
 }
 
-void Search::part(std::uint32_t number, const Part& part, const std::vector<Term>& terms) {
+void Search::part(std::uint32_t number, const Part& part, const std::vector<Own>& terms) {
     if (terms.empty()) return;
     number_ = number;
     part_ = part;
@@ -359,36 +353,38 @@ std::vector<Found> Search::finish() {
 
 }  // namespace
 
-std::uint64_t document_frequency(const std::vector<Part>& parts, const Group& group) {
-    std::uint64_t total = 0;
-    for (const Part& part : parts) {
-        total += named(part, [&] {
-            return part_frequency(part, resolved(*part.data, {{group, 1, -1}}), 0);
-        });
+std::shared_ptr<const Resolved> Lexicon::resolve(const Group& group) {
+    {
+        const std::lock_guard<std::mutex> held(mutex_);
+        const auto found = known_.find(group);
+        if (found != known_.end()) return found->second;
     }
-    return total;
+    auto own = std::make_shared<Resolved>();
+    for (const Part& part : parts_) {
+        own->terms.push_back(named(part, [&] { return resolved(*part.data, group); }));
+        own->df += named(part, [&] { return part_frequency(part, own->terms.back()); });
+    }
+    const std::lock_guard<std::mutex> held(mutex_);
+    if (known_.size() >= kRemembered) known_.clear();
+    known_[group] = own;
+    return own;
 }
 
 std::vector<Found> keyword_search(const std::vector<Part>& parts,
                                   const std::vector<Weighted>& groups, std::uint64_t rows,
                                   std::size_t k, const Formula& formula) {
-    std::vector<std::vector<Term>> terms;
-    for (const Part& part : parts) {
-        terms.push_back(named(part, [&] { return resolved(*part.data, groups); }));
-    }
     std::vector<double> weights;
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        const bool known = groups[group].df >= 0;
-        std::uint64_t df = known ? static_cast<std::uint64_t>(groups[group].df) : 0;
-        for (std::size_t i = 0; !known && i < parts.size(); ++i) {
-            df += named(parts[i], [&] { return part_frequency(parts[i], terms[i], group); });
-        }
-        weights.push_back(groups[group].count * idf(rows, std::min(df, rows)));
+    for (const Weighted& each : groups) {
+        weights.push_back(each.count * idf(rows, std::min(each.group->df, rows)));
     }
     Search search(weights, k, formula);
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        std::vector<Own> terms;
+        for (std::size_t group = 0; group < groups.size(); ++group) {
+            for (const Term& term : groups[group].group->terms[i]) terms.push_back({group, &term});
+        }
         named(parts[i], [&] {
-            search.part(static_cast<std::uint32_t>(i), parts[i], terms[i]);
+            search.part(static_cast<std::uint32_t>(i), parts[i], terms);
             return 0;
         });
     }

@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bm25_segment.hpp"
@@ -31,15 +35,33 @@ struct Found {
 // Terms that count as one: df of the union of their rows, tf summed.
 using Group = std::vector<std::string>;
 
-// A group, how often the query says it, and its df, or -1 to have it counted.
-struct Weighted {
-    Group group;
-    std::uint32_t count;
-    std::int64_t df;
+// A group in the parts that are searched: its terms in each, and how many live rows hold one.
+struct Resolved {
+    std::vector<std::vector<Term>> terms;
+    std::uint64_t df;
 };
 
-// How many live rows hold a term of the group.
-std::uint64_t document_frequency(const std::vector<Part>& parts, const Group& group);
+// Groups are looked up once. Threads may share one.
+class Lexicon {
+   public:
+    // Remembers `parts` with their live rows; what they point to must outlive it.
+    explicit Lexicon(std::vector<Part> parts) : parts_(std::move(parts)) {}
+
+    std::shared_ptr<const Resolved> resolve(const Group& group);
+
+    const std::vector<Part>& parts() const { return parts_; }
+
+   private:
+    const std::vector<Part> parts_;
+    std::mutex mutex_;
+    std::map<Group, std::shared_ptr<const Resolved>> known_;
+};
+
+// A group and how often the query says it.
+struct Weighted {
+    std::shared_ptr<const Resolved> group;
+    std::uint32_t count;
+};
 
 // Every row that reaches the k-th best score, best first, then by part and row. Groups come in the
 // order in which their contributions are summed. `rows` counts all live rows.

@@ -77,6 +77,12 @@ struct Span {
     std::uint32_t size() const { return end - begin; }
 };
 
+// Where a term's postings are.
+struct Term {
+    std::size_t number;
+    Span runs, postings;
+};
+
 constexpr std::size_t kWindowBits = 12;
 constexpr std::size_t kWindowRows = std::size_t{1} << kWindowBits;
 constexpr std::size_t kBlockBits = 16;

@@ -233,8 +233,8 @@ std::uint32_t Scratch::active_total() const {
     return total;
 }
 
-void bind(const KeywordData& data, std::size_t term, Span runs, Span postings, Scratch& scratch,
-          std::size_t i) {
+void bind(const KeywordData& data, const Term& term, Scratch& scratch, std::size_t i) {
+    const Span postings = term.postings;
     const KeywordArrays& a = data.arrays();
     List& list = scratch.lists[i];
     list.rows = a.rows.range(postings.begin, postings.end) - postings.begin;
@@ -242,10 +242,10 @@ void bind(const KeywordData& data, std::size_t term, Span runs, Span postings, S
     std::uint16_t* bounds = scratch.bounds.data() + i * scratch.windows;
     list.bounds = bounds;
     std::size_t place;
-    if (data.long_place(term, &place)) {
+    if (data.long_place(term.number, &place)) {
         bind_long(data, place, postings, list, bounds);
     } else {
-        bind_short(data, runs, postings, list,
+        bind_short(data, term.runs, postings, list,
                    scratch.starts.data() + i * (scratch.windows + 1), bounds);
     }
 }

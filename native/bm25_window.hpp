@@ -107,8 +107,7 @@ struct Scratch {
 Scratch& scratch();
 
 // Makes list `i` of the scratch ready; its table is filled.
-void bind(const KeywordData& data, std::size_t term, Span runs, Span postings, Scratch& scratch,
-          std::size_t i);
+void bind(const KeywordData& data, const Term& term, Scratch& scratch, std::size_t i);
 
 // The flagged rows of a window as candidates without a bound yet. False, and no candidates, when
 // there are more than `most`.

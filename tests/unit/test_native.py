@@ -174,41 +174,49 @@ def _keyword(**changed):
     )
 
 
-def _found(segment, **changed):
+def _found(segment, *, segments=None, live=(None,), **changed):
     arguments = {
-        "segments": [segment],
-        "live": [None],
-        "allow": [None],
-        "groups": [[b"a"], [b"b"]],
-        "counts": [1, 1],
-        "dfs": [-1, -1],
-        "rows": 2,
+        "groups": [("b",), ("a",)],
         "k": 2,
         "k1": 1.2,
         "b": 0.75,
-        "average": 11.5,
         "scale": 2.2,
         "delta": 0.0,
     }
-    return kernels.native().keyword_search(**(arguments | changed))
+    searcher = kernels.native().KeywordSearcher(segments or [segment], list(live), 2, 11.5)
+    return searcher.search(**(arguments | changed))
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "error"),
     [
-        {"allow": [np.ones(3, dtype=bool)]},
-        {"live": [np.ones(4, dtype=bool)[::2]]},
-        {"live": []},
-        {"dfs": [1]},
-        {"counts": [1]},
-        {"k": 0},
-        {"groups": [[b"a"] * 9000, []]},
+        ({"allow": [np.ones(3, dtype=bool)]}, ValueError),
+        ({"allow": []}, ValueError),
+        ({"live": [np.ones(4, dtype=bool)[::2]]}, ValueError),
+        ({"live": []}, ValueError),
+        ({"segments": [None]}, ValueError),
+        ({"k": 0}, ValueError),
+        ({"groups": [(b"a",)]}, TypeError),
+        ({"groups": [7]}, TypeError),
     ],
 )
-def test_keyword_arguments_that_do_not_fit_are_refused(changed):
+def test_keyword_arguments_that_do_not_fit_are_refused(changed, error):
     assert [row for _, row, _ in _found(_keyword())] == [0, 1]
-    with pytest.raises(ValueError):
+    with pytest.raises(error):
         _found(_keyword(), **changed)
+
+
+def test_more_terms_than_can_be_bounded_are_left_to_python():
+    many = [f"t{number}" for number in range(9000)]
+    assert _found(_keyword(), groups=[many, ("a",)]) is None
+
+    segment = KeywordSegment.from_arrays(build_arrays([({"a": 1, "t7": 2}, 3), ({"b": 1}, 1)]))
+    groups = [tuple(many), ("a",)]
+    native, pure = _on_both_paths(
+        lambda: search_segments([segment], [None], [None], groups, 5, row_id=_row_id)
+    )
+    assert native == pure
+    assert len(native) == 1
 
 
 @pytest.mark.parametrize(

@@ -78,13 +78,14 @@ def _arrays(
 class IdTable:
     """Reads the ids of a segment."""
 
-    __slots__ = ("_blob", "_hashes", "_name", "_rows", "offsets")
+    __slots__ = ("_blob", "_ends", "_hashes", "_name", "_rows", "offsets")
 
     def __init__(self, source: ArraySource) -> None:
         """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
         self._name = source.name
         self._blob = np.ascontiguousarray(source.array("ids")).data
         self.offsets: NDArray[np.uint64] = source.array("id_offsets")
+        self._ends = memoryview(np.ascontiguousarray(self.offsets))
         self._hashes: NDArray[np.uint32] = source.array("id_hashes")
         self._rows: NDArray[np.uint32] = source.array("id_rows")
         self._check()
@@ -98,13 +99,14 @@ class IdTable:
     def id(self, row: int) -> str:
         """The id of a row."""
         try:
-            return self.raw(row).decode(_ENCODING, _LONE_SURROGATES)
+            start, end = self._ends[row], self._ends[row + 1]
+            return str(self._blob[start:end], _ENCODING, _LONE_SURROGATES)
         except UnicodeDecodeError as error:
             raise self._corrupt("an id is not UTF-8") from error
 
     def raw(self, row: int) -> bytes:
         """The id of a row as it is stored."""
-        return bytes(self._blob[int(self.offsets[row]) : int(self.offsets[row + 1])])
+        return bytes(self._blob[self._ends[row] : self._ends[row + 1]])
 
     def find(self, ids: Sequence[str]) -> list[tuple[int, int]]:
         """The (place in ``ids``, row) of those that the segment has, in the order of ``ids``."""

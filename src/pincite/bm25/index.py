@@ -19,8 +19,8 @@ from pincite.bm25.explain import Explanation, explain_row
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.ids import repeated
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
-from pincite.bm25.search import Mask, Statistics, search_segments
-from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
+from pincite.bm25.search import Mask, Searcher, Statistics
+from pincite.errors import InvalidArgument, StoreCorrupt
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
 from pincite.text.analysis import default_analyzer
@@ -41,8 +41,15 @@ class _State:
     live: tuple[Mask | None, ...] = ()
 
     @cached_property
+    def searcher(self) -> Searcher:
+        return Searcher([segment.keyword for segment in self.segments], self.live)
+
+    @property
     def statistics(self) -> Statistics:
-        return Statistics.of([segment.keyword for segment in self.segments], self.live)
+        return self.searcher.statistics
+
+    def row_id(self, number: int, row: int) -> str:
+        return self.segments[number].ids.id(row)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -267,25 +274,16 @@ class BM25Index:
         Only texts with a word of the query are returned; ``allow`` restricts them further and
         changes no score. Raises ``InvalidQueryError`` for k below 1.
         """
-        state, parameters = self._state, self._parameters
+        state = self._state
         groups = self._groups(query, state)
-        if k < 1:
-            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-        if not groups or not state.segments:
-            return [], array("f")
-        found = search_segments(
-            [segment.keyword for segment in state.segments],
-            state.live,
-            _allowed(state.segments, allow),
+        found = state.searcher.search(
             groups,
             k,
-            k1=parameters.k1,
-            b=parameters.b,
-            method=parameters.method,
-            row_id=lambda number, row: state.segments[number].ids.id(row),
-            statistics=state.statistics,
+            allow=None if allow is None else _allowed(state.segments, allow),
+            parameters=self._parameters,
+            row_id=state.row_id,
         )
-        ids = [state.segments[number].ids.id(row) for number, row, _ in found]
+        ids = [state.row_id(number, row) for number, row, _ in found]
         return ids, array("f", [score for _, _, score in found])
 
     def explain(self, query: str, name: str) -> Explanation:
@@ -442,11 +440,7 @@ def _live_terms(segment: Segment, live: Mask | None) -> Iterable[str]:
     return (term for term, kept in zip(terms, used.tolist(), strict=True) if kept)
 
 
-def _allowed(
-    segments: Sequence[Segment], allow: Collection[str] | Allowed | None
-) -> list[Mask | None]:
-    if allow is None:
-        return [None] * len(segments)
+def _allowed(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Mask | None]:
     if isinstance(allow, str):
         raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
     allowed = allow if isinstance(allow, Allowed) else Allowed(allow)

@@ -73,9 +73,11 @@ class Reader:
         self._module, self._segments = module, segments
         self._parameters = Bm25Parameters(settings["k1"], settings["b"], settings["method"])
         self._languages: list[str] = settings["languages"]
-        self._rows = sum(segment.rows for segment in segments)
+        rows = sum(segment.rows for segment in segments)
         length = sum(segment.length for segment in segments)
-        self._average = length / self._rows if length else 1.0
+        natives = [segment.native for segment in segments]
+        average = length / rows if length else 1.0
+        self._searcher = module.KeywordSearcher(natives, [None] * len(natives), rows, average)
 
     @classmethod
     def open(cls, path: str | Path) -> Searchable:
@@ -120,33 +122,18 @@ class Reader:
         return [name for name, _ in named], array("f", [score for _, score in named])
 
     def _search(self, groups: Sequence[tuple[str, ...]], k: int) -> list[tuple[int, int, float]]:
-        counts: dict[tuple[str, ...], int] = {}
-        for group in groups:
-            own = tuple(sorted(set(group)))
-            counts[own] = counts.get(own, 0) + 1
-        ordered = sorted(counts)
-        if sum(map(len, ordered)) > self._module.MOST_TERMS:
-            raise InvalidArgument("The query has too many words; ask for fewer at a time.")
-        nothing = [None] * len(self._segments)
-        scale, delta = self._parameters.scale_and_delta
         try:
-            found: list[tuple[int, int, float]] = self._module.keyword_search(
-                [segment.native for segment in self._segments],
-                nothing,
-                nothing,
-                [[term.encode("utf-8", "surrogatepass") for term in group] for group in ordered],
-                [counts[group] for group in ordered],
-                [-1] * len(ordered),
-                self._rows,
+            found: list[tuple[int, int, float]] | None = self._searcher.search(
+                groups,
                 k,
                 self._parameters.k1,
                 self._parameters.b,
-                self._average,
-                scale,
-                delta,
+                *self._parameters.scale_and_delta,
             )
         except self._module.Damaged as error:
             raise StoreCorrupt(str(error)) from error
+        if found is None:
+            raise InvalidArgument("The query has too many words; ask for fewer at a time.")
         return found
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from types import ModuleType
 from typing import Any
 
@@ -15,19 +14,28 @@ from numpy.typing import NDArray
 
 from pincite.bm25.formulas import Bm25Parameters, idf
 from pincite.bm25.kernels import best_rows
-from pincite.bm25.segment import KeywordSegment, Postings, encoded
+from pincite.bm25.segment import KeywordSegment, Postings
 from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
 from pincite.segments.kernels import native, warn_when_slow
 from pincite.segments.ranking import Ranked, RowId, ranked
 
-__all__ = ["Group", "Mask", "Matches", "Statistics", "in_order", "matches", "search_segments"]
+__all__ = [
+    "Group",
+    "Mask",
+    "Matches",
+    "Searcher",
+    "Statistics",
+    "in_order",
+    "matches",
+    "search_segments",
+]
 
 Group = tuple[str, ...]
 """Terms that count as one: df of the union of their rows, tf summed."""
 
 Mask = NDArray[np.bool_]
 
-_REMEMBERED = 10_000
+DEFAULT = Bm25Parameters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,6 @@ class Statistics:
 
     rows: int
     length: int
-    frequencies: dict[Group, int] = field(default_factory=dict, compare=False, repr=False)
-    """The df of groups that took a count, kept for the next query."""
 
     @classmethod
     def of(cls, segments: Sequence[KeywordSegment], live: Sequence[Mask | None]) -> Statistics:
@@ -74,6 +80,95 @@ class Matches:
         return self.count * self.idf
 
 
+class Searcher:
+    """Segments with their live rows, ready for many searches. Safe to share between threads.
+
+    ``live`` holds a mask per segment, or None for all rows; ``statistics`` saves counting them.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[KeywordSegment],
+        live: Sequence[Mask | None],
+        statistics: Statistics | None = None,
+    ) -> None:
+        """Raises ``InvalidArgument`` for masks that do not fit."""
+        _check_masks("live", segments, live)
+        self.segments, self.live = segments, live
+        self.statistics = statistics or Statistics.of(segments, live)
+        self._native: tuple[ModuleType, Any] | None = None
+
+    def search(
+        self,
+        groups: Sequence[Group],
+        k: int,
+        *,
+        allow: Sequence[Mask | None] | None = None,
+        parameters: Bm25Parameters = DEFAULT,
+        row_id: RowId,
+    ) -> list[Ranked]:
+        """The ``k`` best (segment, row, score), best first, ties in the order of ``row_id``.
+
+        Rows, df and average length count live rows only; ``allow`` (a mask per segment, None for
+        all rows) then restricts candidates and changes no score. Rows without a term are never
+        returned. Raises ``InvalidQueryError`` for k below 1 and ``InvalidArgument`` for masks that
+        do not fit.
+        """
+        if k < 1:
+            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+        if allow is not None:
+            _check_masks("allow", self.segments, allow)
+        module = native()
+        if module is not None:
+            found = self._searched(module, groups, k, parameters, allow)
+            if found is not None:
+                return in_id_order(found, k, row_id)
+        warn_when_slow(self.statistics.rows)
+        return ranked(self._scored(groups, k, parameters, allow), k, row_id)
+
+    def _searched(
+        self,
+        module: ModuleType,
+        groups: Sequence[Group],
+        k: int,
+        parameters: Bm25Parameters,
+        allow: Sequence[Mask | None] | None,
+    ) -> list[Ranked] | None:
+        """What reaches the k-th best score, best first; None where native code can not tell."""
+        try:
+            if self._native is None or self._native[0] is not module:
+                natives = [segment.native for segment in self.segments]
+                if None in natives:
+                    return None
+                rows, average = self.statistics.rows, self.statistics.average
+                self._native = module, module.KeywordSearcher(natives, self.live, rows, average)
+            found: list[Ranked] | None = self._native[1].search(
+                groups, k, parameters.k1, parameters.b, *parameters.scale_and_delta, allow
+            )
+        except module.Damaged as error:
+            raise StoreCorrupt(str(error)) from error
+        return found
+
+    def _scored(
+        self,
+        groups: Sequence[Group],
+        k: int,
+        parameters: Bm25Parameters,
+        allow: Sequence[Mask | None] | None,
+    ) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float32]]]:
+        found = matches(self.segments, self.live, groups, self.statistics)
+        for number, segment in enumerate(self.segments):
+            rows, scores = best_rows(
+                [(group.weight, group.postings[number]) for group in found],
+                segment.lengths,
+                None if allow is None else allow[number],
+                k,
+                parameters=parameters,
+                average=self.statistics.average,
+            )
+            yield number, rows, scores
+
+
 def search_segments(
     segments: Sequence[KeywordSegment],
     live: Sequence[Mask | None],
@@ -81,104 +176,34 @@ def search_segments(
     groups: Sequence[Group],
     k: int,
     *,
-    k1: float = 1.2,
-    b: float = 0.75,
-    method: str = "okapi",
+    k1: float = DEFAULT.k1,
+    b: float = DEFAULT.b,
+    method: str = DEFAULT.method,
     row_id: RowId,
     statistics: Statistics | None = None,
 ) -> list[Ranked]:
-    """The ``k`` best (segment, row, score), best first, ties in the order of ``row_id``.
-
-    ``live`` and ``allow`` hold a mask per segment, or None for all rows. Rows, df and average
-    length count live rows only; ``allow`` then restricts candidates and changes no score. Rows
-    without a term are never returned. ``statistics`` saves counting live rows again.
-
-    Raises ``InvalidQueryError`` for k below 1 and ``InvalidArgument`` for parameters out of range
-    or masks that do not fit.
-    """
-    parameters = Bm25Parameters(k1, b, method)
-    if k < 1:
-        raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-    _check_masks("allow", segments, allow)
-    statistics = statistics or Statistics.of(segments, live)
-    module = native()
-    if module is not None and sum(map(len, groups)) <= module.MOST_TERMS:
-        natives = [segment.native for segment in segments]
-        if None not in natives:
-            call = _Native(module, natives, live, allow, statistics)
-            return in_id_order(call.search(groups, k, parameters), k, row_id)
-    warn_when_slow(statistics.rows)
-    found = matches(segments, live, groups, statistics)
-    best = (
-        (
-            number,
-            *best_rows(
-                [(group.weight, group.postings[number]) for group in found],
-                segment.lengths,
-                allow[number],
-                k,
-                parameters=parameters,
-                average=statistics.average,
-            ),
-        )
-        for number, segment in enumerate(segments)
+    """One search, as ``Searcher.search`` does it."""
+    return Searcher(segments, live, statistics).search(
+        groups, k, allow=allow, parameters=Bm25Parameters(k1, b, method), row_id=row_id
     )
-    return ranked(best, k, row_id)
-
-
-@dataclass(frozen=True, slots=True)
-class _Native:
-    module: ModuleType
-    segments: Sequence[Any]
-    live: Sequence[Mask | None]
-    allow: Sequence[Mask | None]
-    statistics: Statistics
-
-    def search(self, groups: Sequence[Group], k: int, parameters: Bm25Parameters) -> list[Ranked]:
-        """What reaches the k-th best score, best first."""
-        ordered = in_order(groups)
-        words = [[encoded(term) for term in group] for group, _ in ordered]
-        scale, delta = parameters.scale_and_delta
-        try:
-            found: list[Ranked] = self.module.keyword_search(
-                self.segments,
-                self.live,
-                self.allow,
-                words,
-                [count for _, count in ordered],
-                [
-                    self._frequency(group, own)
-                    for (group, _), own in zip(ordered, words, strict=True)
-                ],
-                self.statistics.rows,
-                k,
-                parameters.k1,
-                parameters.b,
-                self.statistics.average,
-                scale,
-                delta,
-            )
-        except self.module.Damaged as error:
-            raise StoreCorrupt(str(error)) from error
-        return found
-
-    def _frequency(self, group: Group, words: list[bytes]) -> int:
-        """The df of a group; -1 when the search itself reads it off."""
-        if len(group) == 1 and all(mask is None for mask in self.live):
-            return -1
-        known = self.statistics.frequencies
-        if group not in known:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[group] = self.module.document_frequency(self.segments, self.live, words)
-        return known[group]
 
 
 def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
-    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
-    if len(found) <= k and all(x[2] > y[2] for x, y in pairwise(found)):
+    """The k best of ``found``, which is best first; ids are asked for only where scores are equal."""
+    scores = [score for _, _, score in found]
+    if len(scores) <= k and len(set(scores)) == len(scores):
         return found
-    return heapq.nsmallest(k, found, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
+    ordered: list[Ranked] = []
+    for _, tied in groupby(found, key=_score):
+        own = list(tied)
+        ordered += sorted(own, key=lambda hit: row_id(hit[0], hit[1])) if len(own) > 1 else own
+        if len(ordered) >= k:
+            break
+    return ordered[:k]
+
+
+def _score(hit: Ranked) -> float:
+    return hit[2]
 
 
 def matches(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pincite.text._terms import Accents
     from pincite.text.tokens import Token
 
+    _K = TypeVar("_K")
     _T = TypeVar("_T")
 
 __all__ = ["ANALYZER_VERSION", "Analyzer", "default_analyzer"]
@@ -37,6 +38,9 @@ _CACHED_CHUNKS: Final = 100_000
 
 
 _Counts = tuple[tuple[str, ...], int]
+_Codes = tuple[str, ...]
+_Word = tuple[tuple[str, ...], bool, bool]
+"""A word of a query: its terms, whether it is a stop word, and whether it is one in capitals."""
 
 
 class Analyzer:
@@ -52,6 +56,8 @@ class Analyzer:
         self._maker = TermMaker(accents=accents)
         self._counts: dict[str, dict[str, _Counts]] = {}
         self._tokens: dict[str, dict[str, tuple[Token, ...]]] = {}
+        self._codes: dict[tuple[str, ...], _Codes] = {}
+        self._words: dict[_Codes, dict[str, tuple[_Word, ...]]] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -129,15 +135,17 @@ class Analyzer:
         >>> Analyzer().query_groups("running of the Häuser", ["en", "de"])
         (('run', 'running'), ('hauser', 'haus'))
         """
-        codes = list(dict.fromkeys(language_code(language) for language in languages)) or [""]
-        items = list(_query_items(text))
-        stops = stop_words_of(codes)
-        shouting = text == text.upper()
-        kept = [item for item in items if not _is_stop(item.text, stops, shouting=shouting)]
-        groups = [
-            tuple(dict.fromkeys(self._maker.term(item, code) for code in codes))
-            for item in kept or items
-        ]
+        codes = self._query_codes(tuple(languages))
+        known = self._words.setdefault(codes, {})
+        words: list[_Word] = []
+        for chunk in text.split():
+            own = known.get(chunk)
+            words += self._chunk_words(chunk, codes, known) if own is None else own
+        if text == text.upper():
+            kept = [group for group, _, shouted_stop in words if not shouted_stop]
+        else:
+            kept = [group for group, stop, _ in words if not stop]
+        groups = kept or [group for group, _, _ in words]
         return tuple(groups if repeats else dict.fromkeys(groups))
 
     def highlights(
@@ -162,12 +170,36 @@ class Analyzer:
         ]
         return _joined(found)
 
+    def _query_codes(self, languages: tuple[str, ...]) -> _Codes:
+        codes = self._codes.get(languages)
+        if codes is None:
+            codes = tuple(dict.fromkeys(map(language_code, languages))) or ("",)
+            _remember(self._codes, languages, codes)
+        return codes
+
+    def _chunk_words(
+        self, chunk: str, codes: _Codes, known: dict[str, tuple[_Word, ...]]
+    ) -> tuple[_Word, ...]:
+        stops = stop_words_of(codes)
+        words = tuple(
+            (
+                tuple(dict.fromkeys(self._maker.term(item, code) for code in codes)),
+                _is_stop(item.text, stops, shouting=False),
+                _is_stop(item.text, stops, shouting=True),
+            )
+            for item in read_items(normalize_text(chunk))
+        )
+        if len(chunk) <= _CACHED_LENGTH:
+            _remember(known, chunk, words)
+        return words
+
     def _chunk_tokens(self, chunk: str, code: str) -> tuple[Token, ...]:
         known = self._tokens.setdefault(code, {})
         tokens = known.get(chunk)
         if tokens is None:
             tokens = tuple(self._read(chunk, code))
-            _remember(known, chunk, tokens)
+            if len(chunk) <= _CACHED_LENGTH:
+                _remember(known, chunk, tokens)
         return tokens
 
     def _read(self, chunk: str, code: str) -> Iterator[Token]:
@@ -191,7 +223,8 @@ class Analyzer:
             items = list(read_items(normalize_text(chunk)))
             terms = tuple(self._maker.term(item, code) for item in items)
             counts = terms, sum(not item.part for item in items)
-        _remember(known, chunk, counts)
+        if len(chunk) <= _CACHED_LENGTH:
+            _remember(known, chunk, counts)
         return counts
 
 
@@ -231,17 +264,10 @@ def _is_stop(word: str, stops: frozenset[str], *, shouting: bool) -> bool:
     return casefold(word).replace("’", "'") in stops
 
 
-def _query_items(text: str) -> Iterator[Item]:
-    for chunk in text.split():
-        yield from read_items(normalize_text(chunk))
-
-
-def _remember(known: dict[str, _T], chunk: str, value: _T) -> None:
-    if len(chunk) > _CACHED_LENGTH:
-        return
+def _remember(known: dict[_K, _T], key: _K, value: _T) -> None:
     if len(known) >= _CACHED_CHUNKS:
         known.clear()
-    known[chunk] = value
+    known[key] = value
 
 
 _SHARED = Analyzer()

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.explain import explain_row
-from pincite.bm25.search import search_segments
 from pincite.dense.search import search_vectors
 from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.hits import Chunk, Explanation, Hit, Span
@@ -40,15 +39,11 @@ class Query:
         if not query.strip() or not snapshot.segments:
             return []
         self._groups = default_analyzer().query_groups(query, snapshot.languages, repeats=True)
-        segments = self._session.keyword()
-        found = search_segments(
-            segments,
-            snapshot.live,
-            self._session.allow(self._where),
+        found = self._session.keyword().search(
             self._groups,
             limit,
+            allow=None if self._where is None else self._session.allow(self._where),
             row_id=self._session.row_id,
-            statistics=snapshot.statistics(segments),
         )
         return self._named(found)
 
@@ -85,8 +80,8 @@ class Query:
         """How each chunk's keyword score comes about; all zero for one that is gone."""
         snapshot = self._session.snapshot
         groups = default_analyzer().query_groups(query, snapshot.languages, repeats=True)
-        segments = self._session.keyword()
-        statistics = snapshot.statistics(segments)
+        keyword = self._session.keyword()
+        segments, statistics = keyword.segments, keyword.statistics
         explained = []
         for chunk in chunks:
             place = self._place(chunk)

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.search import Statistics
+from pincite.bm25.search import Searcher
 from pincite.bm25.segment import KeywordSegment
 from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
@@ -165,7 +165,7 @@ class Snapshot:
     segments: tuple[Segment, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     languages: Sequence[str] = ()
-    _statistics: list[Statistics] = field(default_factory=list)
+    _searcher: list[Searcher] = field(default_factory=list)
 
     @cached_property
     def live(self) -> list[Mask | None]:
@@ -177,11 +177,12 @@ class Snapshot:
         """How many chunks are live."""
         return sum(segment.record.live for segment in self.segments)
 
-    def statistics(self, keyword: Sequence[KeywordSegment]) -> Statistics:
-        """Live rows and their lengths, counted once."""
-        if not self._statistics:
-            self._statistics.append(Statistics.of(keyword, self.live))
-        return self._statistics[0]
+    def searcher(self, session: Session) -> Searcher:
+        """The keyword leg of every segment, made once."""
+        if not self._searcher:
+            keyword = [segment.keyword(session) for segment in self.segments]
+            self._searcher.append(Searcher(keyword, self.live))
+        return self._searcher[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +193,9 @@ class Session:
     folder: Path
     snapshot: Snapshot
 
-    def keyword(self) -> list[KeywordSegment]:
-        """The postings of every segment."""
-        return [segment.keyword(self) for segment in self.snapshot.segments]
+    def keyword(self) -> Searcher:
+        """The keyword leg of every segment."""
+        return self.snapshot.searcher(self)
 
     def vectors(self) -> list[NDArray[np.float16]]:
         """The vectors of every segment."""

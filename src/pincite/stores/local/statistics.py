@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,13 +20,12 @@ def collection_stats(session: Session) -> dict[str, Any]:
     snapshot = session.snapshot
     record = snapshot.collection
     keyword = session.keyword()
-    statistics = snapshot.statistics(keyword) if keyword else None
-    rows, total = (statistics.rows, statistics.length) if statistics else (0, 0)
+    rows, total = keyword.statistics.rows, keyword.statistics.length
     parts = [part for s in snapshot.segments for part in s.record.parts.values()]
     return {
         "documents": _documents(session),
         "chunks": rows,
-        "vocabulary": _vocabulary(keyword, snapshot.live),
+        "vocabulary": _vocabulary(keyword.segments, keyword.live),
         "total_tokens": total,
         "average_length": total / rows if rows else 0.0,
         "dimension": record.stored_dimension,
@@ -50,7 +50,7 @@ def _documents(session: Session) -> int:
     return int(count)
 
 
-def _vocabulary(segments: list[KeywordSegment], live: list[Mask | None]) -> int:
+def _vocabulary(segments: Sequence[KeywordSegment], live: Sequence[Mask | None]) -> int:
     terms: set[str] = set()
     for segment, mask in zip(segments, live, strict=True):
         if mask is None:
