@@ -226,7 +226,7 @@ def warm(tmp_path: Path, document: Make) -> Path:
 
 @pytest.fixture
 def open_parents(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
 
 
