@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kRemembered = 10'000;
 
+constexpr std::size_t kMany = 96;  // candidates of a window
+
 // A term of the query in the part that is searched.
 struct Own {
     std::size_t group;
@@ -122,6 +124,7 @@ class Search {
     void offer(const Candidate& candidate, double score);
     double exact(std::uint32_t row) const;
     double contribution(std::size_t group, std::uint32_t tf, std::uint32_t row) const;
+    std::uint32_t frequency(const List& list, std::size_t at) const;
     bool allowed(std::uint32_t row) const;
     std::uint32_t row_of(const Candidate& candidate) const;
     void update_threshold();
@@ -134,9 +137,12 @@ class Search {
     // The part that is searched.
     std::uint32_t number_ = 0;
     Part part_{};
+    const std::uint32_t* code_tfs_ = nullptr;
     double quantum_ = 0.0;  // bounds are scores times this
     std::uint32_t threshold_ = 1;
     Scratch& s_ = scratch();
+
+    std::size_t usual_ = 0;  // candidates of the last windows
 
     // The window that is searched.
     std::size_t window_ = 0;
@@ -156,7 +162,8 @@ void Search::weigh(const std::vector<Own>& terms) {
     const KeywordArrays& a = part_.data->arrays();
     const std::size_t codes = a.code_tfs.size();
     double factors[kCodes];
-    bound_factors(a.code_tfs.range(0, codes), a.code_lengths.range(0, codes), codes, formula_,
+    code_tfs_ = a.code_tfs.range(0, codes);
+    bound_factors(code_tfs_, a.code_lengths.range(0, codes), codes, formula_,
                   factors);
     const double most = codes ? *std::max_element(factors, factors + codes) : 0.0;
     double total = 0.0;
@@ -177,11 +184,10 @@ void Search::part(std::uint32_t number, const Part& part, const std::vector<Own>
     part_ = part;
     weigh(terms);
     update_threshold();
-    const std::vector<std::uint64_t>& order = s_.windows_by_bound();
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        if ((order[i] >> 32) < threshold_) break;
-        if (i + kAhead < order.size()) s_.fetch(static_cast<std::uint32_t>(order[i + kAhead]));
-        visit(static_cast<std::uint32_t>(order[i]));
+    const std::size_t first = s_.order_windows();
+    for (std::size_t i = 0; i < s_.order.size(); ++i) {
+        if (i < first && i + kAhead < first) s_.fetch(s_.order[i + kAhead]);
+        if (s_.totals[s_.order[i]] >= threshold_) visit(s_.order[i]);
     }
 }
 
@@ -220,7 +226,12 @@ void Search::visit(std::size_t window) {
             rest += s_.active[first++].bound;
         }
         if (first == count) return;
+        // Where many candidates are to be expected, lists that would be read anyway are read at once.
+        while (usual_ > kMany && first > 0 && s_.active[first - 1].count < usual_ * kProbeCost) {
+            rest -= s_.active[--first].bound;
+        }
         collect(threshold_ - rest, first);
+        usual_ = (3 * usual_ + s_.candidates.size()) / 4;
         probe(first, rest);
     }
     settle();
@@ -253,8 +264,8 @@ void Search::probe(std::size_t count, std::uint32_t rest) {
 void Search::settle() {
     Candidates& candidates = s_.candidates;
     if (candidates.empty()) return;
-    if (candidates.size() * s_.active.size() * kProbeCost > 4 * postings_ &&
-        candidates.size() > 2 * k_) {
+    const std::size_t sought = std::min(candidates.size(), k_) * s_.active.size() * kProbeCost;
+    if (sought > 4 * postings_ && candidates.size() > 2 * k_) {
         settle_dense();
     } else {
         settle_sparse();
@@ -294,7 +305,15 @@ double Search::contribution(std::size_t group, std::uint32_t tf, std::uint32_t r
     return weights_[group] * (formula_.scale * (f / (f + norm)) + formula_.delta);
 }
 
+std::uint32_t Search::frequency(const List& list, std::size_t at) const {
+    const std::uint8_t code = list.codes[at];
+    if (code >= part_.data->arrays().code_tfs.size()) throw Damaged("a posting has no such code");
+    const std::uint32_t tf = code_tfs_[code];
+    return tf <= kExact ? tf : part_.data->large_frequency(at);
+}
+
 double Search::exact(std::uint32_t row) const {
+    prefetch(part_.data->arrays().lengths.peek(row));
     const std::uint16_t low = static_cast<std::uint16_t>(row);
     double score = 0.0;
     for (std::size_t i = 0; i < s_.lists.size();) {
@@ -304,7 +323,7 @@ double Search::exact(std::uint32_t row) const {
             const List& list = s_.lists[i];
             const std::uint32_t at = list.seek(window_, low);
             if (at < list.starts[window_ + 1] && list.rows[at] == low) {
-                tf += part_.data->frequency(at, list.codes[at]);
+                tf += frequency(list, at);
             }
         }
         if (tf > 0) score += contribution(group, tf, row);
@@ -324,7 +343,7 @@ void Search::settle_dense() {
         for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
             const List& list = s_.lists[i];
             for (std::uint32_t at = list.starts[window_]; at < list.starts[window_ + 1]; ++at) {
-                tfs[list.rows[at] & kLocal] += part_.data->frequency(at, list.codes[at]);
+                tfs[list.rows[at] & kLocal] += frequency(list, at);
             }
         }
         for (std::size_t local = 0; local < size; ++local) {

@@ -83,9 +83,7 @@ bool KeywordData::long_place(std::size_t term, std::size_t* place) const {
     return *place < count && *found == term;
 }
 
-std::uint32_t KeywordData::frequency(std::size_t at, std::uint8_t code) const {
-    const std::uint32_t tf = arrays_.code_tfs[code];
-    if (tf <= kExact) return tf;
+std::uint32_t KeywordData::large_frequency(std::size_t at) const {
     std::size_t low = 0, high = arrays_.large_at.size();
     while (low < high) {
         const std::size_t middle = (low + high) / 2;

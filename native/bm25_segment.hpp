@@ -35,6 +35,8 @@ class Checked {
         return data_ + begin;
     }
 
+    const void* peek(std::size_t at) const { return data_ + at; }
+
    private:
     // Whether the bytes lie within one block that was verified.
     bool seen(std::size_t begin, std::size_t end) const {
@@ -66,6 +68,9 @@ class Column {
     }
 
     T operator[](std::size_t i) const { return *range(i, i + 1); }
+
+    // Where item `i` lies, to be fetched ahead of its use.
+    const void* peek(std::size_t i) const { return bytes_.peek(i * sizeof(T)); }
 
    private:
     Checked bytes_;
@@ -119,8 +124,8 @@ class KeywordData {
     // Where a term of many postings has its bounds; false for others.
     bool long_place(std::size_t term, std::size_t* place) const;
 
-    // The frequency behind posting `at`, whose code is `code`.
-    std::uint32_t frequency(std::size_t at, std::uint8_t code) const;
+    // The frequency of posting `at` where it is above kExact and its code does not tell it.
+    std::uint32_t large_frequency(std::size_t at) const;
 
     const KeywordArrays& arrays() const { return arrays_; }
 

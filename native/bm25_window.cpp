@@ -109,29 +109,33 @@ constexpr std::size_t kFew = 256;
 
 constexpr std::uint32_t kFetched = 256;  // the rest follows by itself
 
-inline void prefetch(const void* address) {
-#if defined(__GNUC__)
-    __builtin_prefetch(address);
-#else
-    (void)address;
-#endif
-}
-
-constexpr std::size_t kStripe = 64;
-
-PINCITE_CLONES void collect_all(std::uint32_t threshold, std::uint16_t* scores, Candidates& out) {
-    out.resize(0);
-    for (std::size_t start = 0; start < kWindowRows; start += kStripe) {
-        std::uint16_t* stripe = scores + start;
-        std::uint16_t most = 0;
-        for (std::size_t i = 0; i < kStripe; ++i) most = stripe[i] > most ? stripe[i] : most;
-        if (most >= threshold) {
-            for (std::size_t i = 0; i < kStripe; ++i) {
-                if (stripe[i] >= threshold) out.push(start + i, stripe[i]);
-            }
+void collect_all(std::uint32_t threshold, std::uint16_t* scores, Candidates& out) {
+    Candidate* items = out.begin();
+    std::size_t kept = 0;
+#ifdef PINCITE_X86  // every such machine has SSE2
+    const __m128i least = _mm_set1_epi16(static_cast<short>(threshold));
+    const __m128i zero = _mm_setzero_si128();
+    for (std::size_t start = 0; start < kWindowRows; start += 16) {
+        __m128i* both = reinterpret_cast<__m128i*>(scores + start);
+        const __m128i low = _mm_loadu_si128(both), high = _mm_loadu_si128(both + 1);
+        const __m128i above = _mm_packs_epi16(_mm_cmpeq_epi16(_mm_subs_epu16(least, low), zero),
+                                              _mm_cmpeq_epi16(_mm_subs_epu16(least, high), zero));
+        unsigned found = static_cast<unsigned>(_mm_movemask_epi8(above));
+        for (; found; found &= found - 1) {
+            const std::size_t local = start + static_cast<std::size_t>(__builtin_ctz(found));
+            items[kept++] = {static_cast<std::uint16_t>(local), scores[local]};
         }
-        std::memset(stripe, 0, kStripe * sizeof *stripe);
+        _mm_storeu_si128(both, zero);
+        _mm_storeu_si128(both + 1, zero);
     }
+#else
+    for (std::size_t i = 0; i < kWindowRows; ++i) {
+        items[kept] = {static_cast<std::uint16_t>(i), scores[i]};
+        kept += scores[i] >= threshold;
+    }
+    std::memset(scores, 0, kWindowRows * sizeof *scores);
+#endif
+    out.resize(kept);
 }
 
 #ifdef PINCITE_X86
@@ -190,15 +194,20 @@ void Scratch::prepare(std::size_t count, std::size_t window_count) {
     scores.assign(kWindowRows, 0);
 }
 
-const std::vector<std::uint64_t>& Scratch::windows_by_bound() {
-    order.resize(windows);
-    for (std::size_t w = 0; w < windows; ++w) {
-        std::uint64_t bound = 0;
-        for (const List& list : lists) bound += list.bounds[w];
-        order[w] = bound << 32 | w;
+std::size_t Scratch::order_windows() {
+    totals.assign(windows, 0);
+    for (const List& list : lists) {
+        for (std::size_t w = 0; w < windows; ++w) totals[w] += list.bounds[w];
     }
-    std::sort(order.begin(), order.end(), std::greater<std::uint64_t>());
-    return order;
+    order.resize(windows);
+    for (std::size_t w = 0; w < windows; ++w) order[w] = static_cast<std::uint32_t>(w);
+    const std::size_t first = std::min(kFirst, windows);
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first),
+                      order.end(), [this](std::uint32_t x, std::uint32_t y) {
+                          return totals[x] != totals[y] ? totals[x] > totals[y] : x < y;
+                      });
+    std::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.end());
+    return first;
 }
 
 std::size_t Scratch::activate(std::size_t window) {
@@ -250,6 +259,8 @@ void bind(const KeywordData& data, const Term& term, Scratch& scratch, std::size
     }
 }
 
+constexpr std::size_t kStripe = 64;
+
 bool collect_flagged(const std::uint8_t* flags, std::size_t size, std::size_t most,
                      Candidates& out) {
     out.resize(0);
@@ -289,11 +300,18 @@ void collect(const Active* lists, std::size_t count, std::uint32_t threshold,
 }
 
 void add_merged(const Active& list, std::vector<std::uint16_t>& scores, Candidates& candidates) {
-    accumulate(list, scores.data());
-    for (Candidate& candidate : candidates) {
-        candidate.bound = static_cast<std::uint16_t>(candidate.bound + scores[candidate.local]);
+    std::uint16_t* own = scores.data();
+    for (std::uint32_t i = 0; i < list.count; ++i) {
+        own[list.rows[i] & kLocal] = list.table[list.codes[i]];
     }
-    std::memset(scores.data(), 0, kWindowRows * sizeof scores[0]);
+    for (Candidate& candidate : candidates) {
+        candidate.bound = static_cast<std::uint16_t>(candidate.bound + own[candidate.local]);
+    }
+    if (list.count > kFew) {
+        std::memset(own, 0, kWindowRows * sizeof *own);
+    } else {
+        for (std::uint32_t i = 0; i < list.count; ++i) own[list.rows[i] & kLocal] = 0;
+    }
 }
 
 void add_probed(const Active& list, Candidates& candidates) {

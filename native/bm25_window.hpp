@@ -18,6 +18,18 @@ constexpr std::size_t kProbeCost = 16;
 // How many windows before its turn one is fetched.
 constexpr std::size_t kAhead = 3;
 
+// So many windows with the highest bounds are searched before the others, which follow in the
+// order in which they lie in memory.
+constexpr std::size_t kFirst = 8;
+
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
+
 // A row of the window, and what its score, in quanta, can not exceed.
 struct Candidate {
     std::uint16_t local;
@@ -86,13 +98,15 @@ struct Scratch {
     std::vector<std::uint32_t> frequencies;
     std::vector<std::uint32_t> starts;
     std::vector<std::uint16_t> bounds;
-    std::vector<std::uint64_t> order;
+    std::vector<std::uint32_t> totals;  // the bound of each window
+    std::vector<std::uint32_t> order;
     std::size_t windows = 0;
 
     void prepare(std::size_t lists, std::size_t windows);
 
-    // (bound << 32 | window), descending.
-    const std::vector<std::uint64_t>& windows_by_bound();
+    // Fills `totals` and `order`: the windows with the highest bounds, highest first, then the rest
+    // as they lie in memory. How many the first are.
+    std::size_t order_windows();
 
     // Fills `active`; the number of postings in it.
     std::size_t activate(std::size_t window);
