@@ -85,7 +85,7 @@ class IdTable:
         self._name = source.name
         self._blob = np.ascontiguousarray(source.array("ids")).data
         self.offsets: NDArray[np.uint64] = source.array("id_offsets")
-        self._ends = memoryview(np.ascontiguousarray(self.offsets))
+        self._ends = np.ascontiguousarray(self.offsets).data
         self._hashes: NDArray[np.uint32] = source.array("id_hashes")
         self._rows: NDArray[np.uint32] = source.array("id_rows")
         self._check()

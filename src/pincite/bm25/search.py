@@ -189,7 +189,7 @@ def search_segments(
 
 
 def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
-    """The k best of ``found``, which is best first; ids are asked for only where scores are equal."""
+    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
     scores = [score for _, _, score in found]
     if len(scores) <= k and len(set(scores)) == len(scores):
         return found

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Final, TypeVar
 
-    from pincite.text._items import Item
     from pincite.text._terms import Accents
     from pincite.text.tokens import Token
 
