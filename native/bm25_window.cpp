@@ -24,6 +24,19 @@ inline std::size_t lower_bound(const std::uint16_t* rows, std::size_t count, std
     return static_cast<std::size_t>(base - rows) + (count == 1 && *base < low);
 }
 
+// The same within a window, whose rows lie at random as a rule: `low` is looked for about where
+// it then lies, and everywhere when it is not there.
+constexpr std::size_t kNear = 32;
+
+inline std::size_t find_near(const std::uint16_t* rows, std::size_t count, std::uint16_t low) {
+    const std::size_t guess = ((low & kLocal) * count) >> kWindowBits;
+    const std::size_t first = guess > kNear ? guess - kNear : 0;
+    const std::size_t end = std::min(count, guess + kNear);
+    const bool there = (first == 0 || rows[first - 1] < low) && (end == count || rows[end] >= low);
+    return there ? first + lower_bound(rows + first, end - first, low)
+                 : lower_bound(rows, count, low);
+}
+
 void bind_long(const KeywordData& data, std::size_t place, Span postings, List& list,
                std::uint16_t* bounds) {
     const KeywordArrays& a = data.arrays();
@@ -178,7 +191,7 @@ const bool kHasV4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports(
 std::uint32_t List::seek(std::size_t window, std::uint16_t low) const {
     const std::uint32_t begin = starts[window];
     return begin +
-           static_cast<std::uint32_t>(lower_bound(rows + begin, starts[window + 1] - begin, low));
+           static_cast<std::uint32_t>(find_near(rows + begin, starts[window + 1] - begin, low));
 }
 
 Scratch& scratch() {
@@ -318,7 +331,7 @@ void add_probed(const Active& list, Candidates& candidates) {
     const std::uint16_t high = static_cast<std::uint16_t>(list.rows[0] & ~kLocal);
     for (Candidate& candidate : candidates) {
         const std::uint16_t low = static_cast<std::uint16_t>(high | candidate.local);
-        const std::size_t at = lower_bound(list.rows, list.count, low);
+        const std::size_t at = find_near(list.rows, list.count, low);
         if (at < list.count && list.rows[at] == low) {
             candidate.bound = static_cast<std::uint16_t>(candidate.bound +
                                                          list.table[list.codes[at]]);
