@@ -429,8 +429,9 @@ def _seconds(script: str) -> float:
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:
+    cached = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=cached
     )
 
 
