@@ -73,11 +73,11 @@ _ROFF = re.compile(r"^[.'].*$|\\f[A-Z]|\\[-&|^]", re.MULTILINE)
 _WS = re.compile(r"\s+")
 
 
-def download(folder: Path) -> dict[str, str]:
-    """Fetch and unpack the packages that exist; name -> version."""
+def download(folder: Path, packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Fetch and unpack those packages that exist; name -> version."""
     folder.mkdir(parents=True, exist_ok=True)
     versions = {}
-    for package in PACKAGES:
+    for package in packages:
         target = folder / package
         if not target.exists():
             run = subprocess.run(

@@ -8,6 +8,7 @@
 #include "build_module.hpp"
 #include "checksum.hpp"
 #include "dense_module.hpp"
+#include "static.hpp"
 
 namespace {
 
@@ -29,4 +30,5 @@ PYBIND11_MODULE(_native, module) {
     pincite::bm25::bind(module);
     pincite::bind_build(module);
     bind_dense(module);
+    bind_static(module);
 }

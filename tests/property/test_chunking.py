@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
+import pincite.embedding
 from pincite.chunking.adaptive import AdaptiveChunker
 from pincite.chunking.markdown import MarkdownChunker
 from pincite.chunking.tokens import approximate_tokens, token_counter
-from pincite.embedding.static import StaticModel
 from pincite.model.layout import MarkdownParseResult
 from pincite.parsing.registry import parse
 
@@ -60,7 +64,13 @@ def parsed(markdown: str) -> MarkdownParseResult:
 
 @cache
 def tokenizer() -> Tokenizer:
-    return StaticModel().tokenizer
+    file = Path(pincite.embedding.__file__).parent / "model" / "vocabulary.txt"
+    pieces = file.read_text(encoding="utf-8").split("\n")[:-1]
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    made = Tokenizer(WordPiece(ids, unk_token="[UNK]"))
+    made.normalizer = BertNormalizer()
+    made.pre_tokenizer = BertPreTokenizer()
+    return made
 
 
 @settings(max_examples=60, deadline=None)

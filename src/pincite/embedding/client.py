@@ -12,6 +12,7 @@ from pincite.embedding.http import HttpModel
 from pincite.embedding.names import MODEL_FORMS, parse_model
 from pincite.embedding.sentence import SentenceModel
 from pincite.embedding.static import StaticModel
+from pincite.embedding.wordllama import WordllamaModel
 from pincite.errors import InvalidArgument, PinciteError
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ DEFAULT_ENDPOINT = "local--static"
 
 _ST = "sentence-transformers"
 _KINDS = {"ollama": "ollama", "custom": "openai", "huggingface": _ST}
+
+_BUILT_IN: dict[str, Callable[[], StaticModel]] = {
+    DEFAULT_ENDPOINT: StaticModel,
+    "local--wordllama": WordllamaModel,
+}
 
 _Model: TypeAlias = StaticModel | SentenceModel | HttpModel
 
@@ -56,8 +62,9 @@ class SyncEmbedClient(Protocol):
 class InferenceClient:
     """Embeds texts with the endpoints it knows.
 
-    ``local--static`` is built in. The folders in ``config_roots`` add one endpoint for each file
-    ``<provider>--<name>.toml``; an earlier folder wins, and no file replaces a built-in endpoint.
+    ``local--static`` is built in, and ``local--wordllama`` with the extra ``wordllama``. The
+    folders in ``config_roots`` add one endpoint for each file ``<provider>--<name>.toml``; an
+    earlier folder wins, and no file replaces a built-in endpoint.
     An endpoint can also be given as a model: ``ollama:<model>[:tag]`` (at 127.0.0.1:11434),
     ``custom:<model>:<url>`` (OpenAI-compatible, without a key) or ``huggingface:<model>:local``
     (sentence-transformers, from its local cache). Batches, retries and checks are done here.
@@ -70,7 +77,7 @@ class InferenceClient:
 
     def endpoints(self) -> list[str]:
         """The names of the endpoints that are built in or have a file, sorted."""
-        return sorted({DEFAULT_ENDPOINT, *self._files})
+        return sorted({*_BUILT_IN, *self._files})
 
     async def embed(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One float32 row for each text. A local model runs in a thread.
@@ -148,8 +155,8 @@ class InferenceClient:
         if parsed.kind != "endpoint":
             kind = _KINDS[parsed.kind]
             return _model_of(Endpoint(endpoint, kind, parsed.model, url=parsed.url))
-        if parsed.model == DEFAULT_ENDPOINT:
-            return StaticModel()
+        if build := _BUILT_IN.get(parsed.model):
+            return build()
         if path := self._files.get(parsed.model):
             return _model_of(read_endpoint(path))
         raise self._unknown(parsed.model)

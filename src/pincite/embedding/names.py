@@ -8,7 +8,7 @@ from typing import Literal
 
 from pincite.errors import InvalidArgument
 
-__all__ = ["MODEL_FORMS", "ModelName", "parse_model"]
+__all__ = ["BUNDLED", "MODEL_FORMS", "ModelName", "parse_model"]
 
 MODEL_FORMS = (
     "an endpoint name such as local--static",
@@ -17,6 +17,12 @@ MODEL_FORMS = (
     "huggingface:<model>:local",
 )
 """What ``parse_model`` reads, for messages and help texts."""
+
+BUNDLED = {
+    "pincite-static-256": "local--static",
+    "wordllama-l2-supercat-256": "local--wordllama",
+}
+"""The static models by name, and the endpoint that serves each. A collection keeps the name."""
 
 _ENDPOINT = re.compile(r"[A-Za-z0-9][\w.-]*?--[\w.-]+")
 _CUSTOM = re.compile(r"(?P<model>\S+?):(?P<url>https?://[^\s/]\S*)", re.IGNORECASE)

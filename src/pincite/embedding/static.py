@@ -1,189 +1,153 @@
-"""``local--static``: the mean of a table of token vectors; offline, fast, no neural network.
+"""``local--static``: the mean of a table of word-piece vectors; offline and fast.
 
-The table and its tokenizer are files of the ``wordllama`` package (MIT; the table is derived from
-the token table of a Llama 2 model). Only the files are read; the package is never imported.
+The table is our own, distilled from all-MiniLM-L6-v2: ``model/MODEL_CARD.md`` says how, from which
+texts, and under which licences.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from pincite.embedding.vectors import unit_rows
-from pincite.errors import MissingExtra
 from pincite.text.normalize import normalize_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
-    _Files = tuple[Tokenizer, NDArray[np.float32], bytes]
+    from pincite.embedding.pooling import Table
 
-__all__ = ["StaticModel"]
+__all__ = ["Parts", "StaticModel", "Words"]
 
-_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
-_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
-_INSTALL = "pip install 'wordllama>=0.4.0.post1,<0.5'"
+_FOLDER = Path(__file__).with_name("model")
 
 _TEXTS_AT_ONCE = 256
-_TOKENS_AT_ONCE = 8192
-_CACHED_WORDS = 100_000
+_CACHED_WORDS = 50_000
 _LONGEST_CACHED_WORD = 40
-_WORDS_AT_ONCE = 64
-_SPACE_MARK = "▁"
+_BYTES = 2
+
+
+class Parts(NamedTuple):
+    """What a static model is made of: its table, and what gives a text's ids as 16-bit integers."""
+
+    table: Table
+    ids: Callable[[str], bytes]
 
 
 class StaticModel:
-    """Unit vectors from the mean of the vectors of a text's tokens.
+    """Unit vectors from the mean of the vectors of a text's pieces.
 
-    Text is normalised and lower-cased first, since the table knows capitals badly, and blanks and
-    line ends only separate words. A text without tokens (blank, or only zero-width characters)
-    gets the zero vector. There is no limit of length and nothing is cut: ``max_tokens`` is None.
-    Each vector depends on its own text alone, not on the batch. Safe to share between threads;
-    the files load at the first use (about 0.3 s).
-
-    Raises ``MissingExtra`` at first use when the ``wordllama`` files are not installed.
+    Case, accents, typographic forms and layout do not matter. A text of which the table knows less
+    than half of the pieces (blank, or in another script than Latin) gets the zero vector. There is no limit of length
+    and nothing is cut: ``max_tokens`` is None. Each vector depends on its own text alone, not on
+    the batch. Safe to share between threads; the files load at the first use.
     """
 
-    name = "wordllama-l2-supercat-256"
+    name = "pincite-static-256"
     dimension = 256
     max_tokens: int | None = None
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._loaded: _Files | None = None
-        self._cache: dict[str, list[int]] = {}
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer, without padding or truncation. It counts blanks, which ``encode`` and
-        ``count_tokens`` do not, so its counts are never smaller than theirs for prepared text."""
-        return self._load()[0]
+        self._loaded: Parts | None = None
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens that ``encode`` averages for this text."""
-        words = _words(text)
-        known = self._tokens(set(words))
-        return sum(len(known[word]) for word in words)
+        """The number of pieces that ``encode`` averages for this text."""
+        return len(self._ids(text)) // _BYTES
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit row of 256 for each text, shape (n, 256)."""
         import numpy as np
 
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        table = self._load()[1]
+        from pincite.embedding.pooling import sums_of_rows
+
+        table = self._load().table
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for first in range(0, len(texts), _TEXTS_AT_ONCE):
-            batch = [_words(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
-            known = self._tokens(set(chain.from_iterable(batch)))
-            for at, words in enumerate(batch, start=first):
-                ids = list(chain.from_iterable(map(known.__getitem__, words)))
-                vectors[at] = _sum_of_rows(table, ids)
+            batch = [self._ids(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
+            starts = np.cumsum([0, *(len(ids) // _BYTES for ids in batch)], dtype=np.int64)
+            ids = np.frombuffer(b"".join(batch), dtype=np.uint16)
+            sums = sums_of_rows(table, ids, starts)
+            sums[_strange(table.scales[ids] > 0, starts)] = 0
+            vectors[first : first + len(batch)] = sums
         return unit_rows(vectors)
 
-    def _tokens(self, words: set[str]) -> dict[str, list[int]]:
-        """The tokens of each word. No entry of the vocabulary crosses from a word to the next, so
-        that a word has the same tokens wherever it stands, and a cache replaces most tokenising."""
-        cache = self._cache
-        known = {word: ids for word in words if (ids := cache.get(word)) is not None}
-        missing = [word for word in words if word not in known]
-        if not missing:
-            return known
-        fresh = dict(zip(missing, self._tokenise(missing), strict=True))
-        if len(cache) > _CACHED_WORDS:
-            cache = self._cache = {}
-        cache.update(
-            (word, ids) for word, ids in fresh.items() if len(word) <= _LONGEST_CACHED_WORD
-        )
-        return known | fresh
+    def _ids(self, text: str) -> bytes:
+        return self._load().ids(normalize_text(text))
 
-    def _tokenise(self, words: list[str]) -> Iterator[list[int]]:
-        """The tokens of each word, many words to a call: calls cost more than words."""
-        tokenizer, _, opens = self._load()
-        plain = [word for word in words if _SPACE_MARK not in word]
-        lines = [
-            " ".join(plain[first : first + _WORDS_AT_ONCE])
-            for first in range(0, len(plain), _WORDS_AT_ONCE)
-        ]
-        encodings = tokenizer.encode_batch_fast(lines, add_special_tokens=False)
-        parts = chain.from_iterable(_parts(encoding.ids, opens) for encoding in encodings)
-        for word in words:
-            if _SPACE_MARK in word:
-                yield tokenizer.encode(word, add_special_tokens=False).ids
-            else:
-                yield next(parts)
-
-    def _load(self) -> _Files:
+    def _load(self) -> Parts:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    root = _package_folder()
-                    tokenizer = _open_tokenizer(root)
-                    self._loaded = tokenizer, _open_table(root), _opening(tokenizer)
+                    self._loaded = self._open()
         return self._loaded
 
-
-def _words(text: str) -> list[str]:
-    if text.isascii():
-        return text.lower().split()
-    # Lone surrogates cannot be tokenised.
-    return normalize_text(text).lower().encode("utf-8", "replace").decode().split()
+    def _open(self) -> Parts:
+        return Parts(_open_table(_FOLDER / "static.safetensors"), _word_pieces())
 
 
-def _package_folder() -> Path:
-    spec = importlib.util.find_spec("wordllama")
-    for folder in (spec.submodule_search_locations if spec else None) or ():
-        if all((Path(folder) / file).is_file() for file in (_WEIGHTS, _TOKENIZER)):
-            return Path(folder)
-    raise MissingExtra(f"The table of local--static is not installed; run: {_INSTALL}")
+class Words(dict[str, bytes]):
+    """The ids of words that were met, for most words of a text were met before."""
+
+    def __init__(self, ids_of_word: Callable[[str], list[int]]) -> None:
+        super().__init__()
+        self._ids_of_word = ids_of_word
+
+    def __missing__(self, word: str) -> bytes:
+        from array import array
+
+        ids = array("H", self._ids_of_word(word)).tobytes()
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        if len(word) <= _LONGEST_CACHED_WORD:
+            self[word] = ids
+        return ids
+
+    def ids(self, text: str) -> bytes:
+        """The ids of a text's words, as 16-bit integers."""
+        return b"".join(map(self.__getitem__, text.split()))
 
 
-def _open_tokenizer(root: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
+def _word_pieces() -> Callable[[str], bytes]:
+    """Whole texts by the kernel where it runs, which asks Python for words beyond ASCII."""
+    from pincite.embedding.wordpiece import WordPiece
+    from pincite.segments.kernels import native
 
-    tokenizer = Tokenizer.from_file(str(root / _TOKENIZER))
-    # A text that spells "<s>" is text.
-    tokenizer.encode_special_tokens = True
-    return tokenizer
+    lines = (_FOLDER / "vocabulary.txt").read_bytes()
+    module = native()
+    if module is None:
+        return Words(WordPiece(lines.decode().split("\n")[:-1])).ids
+    pieces = module.WordPieces(lines)
+    others = cache(lambda: Words(WordPiece(lines.decode().split("\n")[:-1])))
 
+    def ids(text: str) -> bytes:
+        try:
+            found: bytes = pieces.ids(text, lambda word: others().ids(word))
+        except UnicodeEncodeError:  # lone surrogates, which are no part of any word
+            return ids(text.encode("utf-8", "ignore").decode())
+        return found
 
-def _opening(tokenizer: Tokenizer) -> bytes:
-    """For each token 1 when it begins a word, as the mark of the space before it says."""
-    flags = bytearray(tokenizer.get_vocab_size())
-    for token, number in tokenizer.get_vocab().items():
-        flags[number] = token.startswith(_SPACE_MARK)
-    return bytes(flags)
-
-
-def _parts(ids: list[int], opens: bytes) -> list[list[int]]:
-    """The tokens of a line word by word."""
-    found: list[list[int]] = []
-    for token in ids:
-        if opens[token]:
-            found.append([token])
-        else:
-            found[-1].append(token)
-    return found
+    return ids
 
 
-def _open_table(root: Path) -> NDArray[np.float32]:
+def _strange(known: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which texts are made of unknown pieces for the most part: of those the few known ones, such
+    as numbers, say little."""
+    import numpy as np
+
+    counts = np.concatenate([[0], np.cumsum(known)])[starts]
+    return 2 * np.diff(counts) < np.diff(starts)
+
+
+def _open_table(path: Path) -> Table:
     import numpy as np
     from safetensors import safe_open
 
-    with safe_open(str(root / _WEIGHTS), framework="np") as file:
-        table: Any = file.get_tensor("embedding.weight")
-    return np.ascontiguousarray(table, dtype=np.float32)
+    from pincite.embedding.pooling import Table
 
-
-def _sum_of_rows(table: NDArray[np.float32], ids: list[int]) -> NDArray[np.float32]:
-    """The sum of the table's rows, in memory bounded by the table whatever the text's length."""
-    import numpy as np
-
-    if len(ids) <= _TOKENS_AT_ONCE:
-        return np.asarray(np.add.reduce(table[np.array(ids, dtype=np.intp)], axis=0))
-    distinct, counts = np.unique(np.array(ids, dtype=np.intp), return_counts=True)
-    return np.asarray(counts.astype(np.float32) @ table[distinct], dtype=np.float32)
+    with safe_open(str(path), framework="np") as file:
+        return Table(file.get_tensor("rows"), file.get_tensor("scales").astype(np.float32))

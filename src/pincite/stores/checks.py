@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from pincite.embedding.identity import same_model
+from pincite.embedding.names import BUNDLED
 from pincite.errors import (
     CollectionMismatch,
     EmbeddingError,
@@ -292,9 +293,14 @@ def check_model(
     if not _comparable(known, given):
         raise CollectionMismatch(
             f"Collection {collection!r} holds vectors of {known}; those of {given} cannot be"
-            " compared with them and nothing was written. Use the collection's own model, or"
-            " change it with `pincite reindex --model`."
+            " compared with them and nothing was written. Use the collection's own model"
+            f"{_served(known)}, or change it with `pincite reindex --model`."
         )
+
+
+def _served(known: _Vectors) -> str:
+    endpoint = BUNDLED.get(known.model.name) if known.model is not None else None
+    return f" (`--embedder {endpoint}`)" if endpoint else ""
 
 
 class _Vectors(NamedTuple):

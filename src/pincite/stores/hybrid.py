@@ -62,10 +62,16 @@ def leg_depth(k: int) -> int:
     return min(max(_MIN_DEPTH, 4 * k), sys.maxsize)
 
 
-def plan(*, query: str, limit: int, alpha: float | None) -> LegPlan:
-    """The legs that can add hits: none of weight 0, and no keyword leg for a blank query."""
+def plan(
+    *, query: str, limit: int, alpha: float | None, vector: Sequence[float] | None = None
+) -> LegPlan:
+    """The legs that can add hits: none of weight 0, no keyword leg for a blank query, and beside
+    the keyword leg no vector leg for the zero vector, which is equally far from everything: that
+    is what a model says of a query it does not know."""
     weight = DEFAULT_ALPHA if alpha is None else float(alpha)
-    return LegPlan(leg_depth(limit), weight, weight < 1.0 and bool(query.strip()), weight > 0.0)
+    keyword = weight < 1.0 and bool(query.strip())
+    known = vector is None or not keyword or any(vector)
+    return LegPlan(leg_depth(limit), weight, keyword, weight > 0.0 and known)
 
 
 def run(
@@ -164,27 +170,24 @@ def fuse_scored(
 class _Leg(NamedTuple, Generic[K]):
     """One leg: its weight, and its keys (place below, best rank, score) with their weighted shares.
 
-    ``exact`` are the shares before clipping: the same list where nothing was clipped.
+    Shares are not clipped: a leader far ahead of its leg stays ahead, where clipping would let the
+    other leg choose among all beyond three deviations.
     """
 
     weight: float
     places: dict[K, tuple[int, int, float]]
     shares: list[float]
-    exact: list[float]
 
 
 def _weigh(scored: Sequence[tuple[K, float]], weight: float) -> _Leg[K]:
     places: dict[K, tuple[int, int, float]] = {}
     if weight <= 0.0:
-        return _Leg(weight, places, [], [])
+        return _Leg(weight, places, [])
     for rank, (key, score) in enumerate(scored, start=1):
         if key not in places:
             places[key] = (len(places), rank, score)
     raw = distribution_scores([score for _, _, score in places.values()], clip=False)
-    exact = [weight * share for share in raw]
-    if not raw or (min(raw) >= 0.0 and max(raw) <= 1.0):
-        return _Leg(weight, places, exact, exact)
-    return _Leg(weight, places, [weight * min(1.0, max(0.0, share)) for share in raw], exact)
+    return _Leg(weight, places, [weight * share for share in raw])
 
 
 def _ranked(keyword: _Leg[K], vector: _Leg[K]) -> list[tuple[float, K]]:
@@ -193,11 +196,7 @@ def _ranked(keyword: _Leg[K], vector: _Leg[K]) -> list[tuple[float, K]]:
     pairs = zip(_float32(scores.values()), scores, strict=True)
     if not keyword.places or not vector.places:
         return list(pairs)
-    if keyword.shares is keyword.exact and vector.shares is vector.exact:
-        return sorted(pairs, key=_descending)
-    # Clipping made some equal: their exact sums tell which leads.
-    exact = _sums(keyword.places, keyword.exact, vector.places, vector.exact)
-    return sorted(pairs, key=lambda pair: (-pair[0], -exact[pair[1]], pair[1]))
+    return sorted(pairs, key=_descending)
 
 
 def _descending(pair: tuple[float, K]) -> tuple[float, K]:

@@ -324,7 +324,7 @@ class MemoryReader:
             return []
         assert vector is not None
         return hybrid.run(
-            hybrid.plan(query=query, limit=limit, alpha=alpha),
+            hybrid.plan(query=query, limit=limit, alpha=alpha, vector=vector),
             lambda depth: _keyword(state, query, depth, folded),
             lambda depth: _near(state, vector, depth, folded),
             limit=limit,

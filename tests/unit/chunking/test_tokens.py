@@ -67,7 +67,7 @@ def test_fingerprints_tell_tokenizers_apart() -> None:
 def test_the_model_behind_a_function_is_part_of_its_fingerprint() -> None:
     found = token_counter(StaticModel().count_tokens).fingerprint
 
-    assert found.endswith("StaticModel.count_tokens:wordllama-l2-supercat-256")
+    assert found.endswith("StaticModel.count_tokens:pincite-static-256")
 
 
 def test_anything_else_is_refused() -> None:

@@ -109,5 +109,5 @@ def test_both_sides_agree() -> None:
     assert np.array_equal(embedder.encode_texts(texts), anyio.run(embedder.embed_texts, texts))
     assert np.array_equal(embedder.encode_query("one"), anyio.run(embedder.embed_query, "one"))
     assert embedder.encode_texts([]).shape[0] == 0
-    assert (embedder.normalized, embedder.model_name) == (True, "wordllama-l2-supercat-256")
+    assert (embedder.normalized, embedder.model_name) == (True, "pincite-static-256")
     assert embedder.tokenizer("Two WORDS") == 2

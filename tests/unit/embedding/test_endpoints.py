@@ -94,7 +94,7 @@ def test_an_earlier_folder_wins_and_other_files_are_left_alone(tmp_path: Path) -
     write(second, "settings", "this is not ours")
     client = InferenceClient([first, str(second)])
 
-    assert client.endpoints() == ["local--static", "x--m", "y--m"]
+    assert client.endpoints() == ["local--static", "local--wordllama", "x--m", "y--m"]
     assert client.model_name("x--m") == "first"
     assert (client.prefixes("y--m"), client.max_tokens("y--m")) == (("q ", ""), None)
     assert (client.supports_sync("y--m"), client.tokenizer("y--m")) == (False, None)
@@ -109,7 +109,8 @@ def test_an_unknown_endpoint_lists_the_known_ones() -> None:
     client = InferenceClient()
 
     with pytest.raises(
-        InvalidArgument, match=r"use local--static, add a file local--embedding\.toml"
+        InvalidArgument,
+        match=r"use local--static, local--wordllama, add a file local--embedding\.toml",
     ):
         anyio.run(client.embed, "local--embedding", ["x"])
     with pytest.raises(InvalidArgument, match="names no embedding model"):

@@ -20,7 +20,7 @@ def test_the_bundled_model_is_itself_on_both_sides() -> None:
     embedder = Embedder(InferenceClient(), "local--static")
     identity = identify_sync(embedder)
 
-    assert (identity.name, identity.dimension) == ("wordllama-l2-supercat-256", 256)
+    assert (identity.name, identity.dimension) == ("pincite-static-256", 256)
     assert identity.normalized
     assert [len(row) for row in identity.probe] == [256] * 3
     assert identity == anyio.run(identify, embedder)

@@ -23,6 +23,7 @@ from pincite import (
     Progress,
     StoreNotFound,
 )
+from pincite.embedding.wordllama import WordllamaModel
 from pincite.testing import HashEmbedder
 
 Open = Callable[..., Library]
@@ -510,3 +511,33 @@ def test_collections_are_listed_and_a_near_name_is_proposed(open_lib: Open) -> N
     assert [c.name for c in library.collections()] == ["papers"]
     with pytest.raises(InvalidQueryError, match=r"did you mean 'harbour\.md'"):
         library.get("harbor.md")
+
+
+class FormerClient:
+    """The client of the time when that table was served as ``local--static``."""
+
+    model = WordllamaModel()
+
+    async def embed(self, endpoint: str, texts: Sequence[str]) -> Any:
+        return self.model.encode(texts)
+
+    def model_name(self, endpoint: str) -> str:
+        return self.model.name
+
+
+def test_a_collection_of_the_former_default_names_its_way_out(tmp_path: Path) -> None:
+    pytest.importorskip("wordllama", reason="needs the extra [wordllama]")
+    uri = f"local:{tmp_path / 's'}"
+    former = Embedder(FormerClient(), "local--static")
+    with pincite.open(uri, embedder=former) as library:
+        library.add(b"The ferry leaves at noon.", filename="a.txt")
+
+    with pincite.open(uri) as library, pytest.raises(CollectionMismatch) as caught:
+        library.add(b"The ferry arrives at one.", filename="b.txt")
+    with pincite.open(uri, embedder="local--wordllama") as library:
+        library.add(b"The ferry arrives at one.", filename="b.txt")
+        found = library.search("when does the ferry arrive", mode="vector")
+
+    assert "pincite-static-256" in str(caught.value)
+    assert "--embedder local--wordllama" in str(caught.value)
+    assert found[0].chunk.title == "b.txt"

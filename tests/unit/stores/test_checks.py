@@ -201,6 +201,14 @@ def test_where_both_identities_are_known_they_decide():
             checks.check_model("c", ("e", M1), endpoint="e", model=other)
 
 
+def test_a_bundled_model_is_named_with_the_endpoint_that_serves_it():
+    old = ModelIdentity("wordllama-l2-supercat-256", 256)
+    new = ModelIdentity("pincite-static-256", 256)
+
+    with pytest.raises(CollectionMismatch, match=r"wordllama.*pincite.*--embedder local--wordll"):
+        checks.check_model("c", ("local--static", old), endpoint="local--static", model=new)
+
+
 def test_one_identity_alone_falls_back_on_the_endpoint():
     checks.check_model("c", ("e", M1), endpoint="e", dimension=64)
     checks.check_model("c", ("e", None), endpoint="e", model=M1, stored_dimension=64)

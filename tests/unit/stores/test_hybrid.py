@@ -74,12 +74,12 @@ def test_at_the_ends_of_alpha_one_leg_alone_returns():
     assert names(hybrid.fuse_hits(KEYWORD, VECTOR, alpha=0, limit=10)) == names(KEYWORD)
 
 
-def test_clipping_does_not_change_the_order_of_a_leg():
-    # Both leaders are more than three deviations out and so clipped to the same score.
+def test_a_leader_far_ahead_of_its_leg_stays_ahead():
+    # Both leaders are more than three deviations out: clipped, they would have the same score.
     far = hits("vector", ("z", 500.0), ("y", 499.0), *((f"m{n:03}", 1.0) for n in range(150)))
 
     alone = hybrid.fuse_hits([], far, alpha=None, limit=60)
-    assert alone[0].score == alone[1].score
+    assert alone[0].score > alone[1].score
     assert names(alone)[:2] == ["z", "y"]
     both = hybrid.fuse_hits(hits("keyword", ("k", 1.0)), far, alpha=0.9, limit=60)
     assert names(both)[:2] == ["z", "y"]
@@ -148,6 +148,14 @@ def test_the_plan_leaves_out_legs_that_add_nothing():
     assert legs("q", 1) == (False, True)
     assert legs("  ", None) == (False, True)
     assert legs("", 0.0) == (False, False)
+
+
+@pytest.mark.parametrize(("alpha", "legs"), [(None, (True, False)), (1.0, (False, True))])
+def test_a_zero_vector_says_nothing_beside_keywords(alpha, legs):
+    planned = hybrid.plan(query="q", limit=5, alpha=alpha, vector=[0.0, 0.0])
+
+    assert (planned.keyword, planned.vector) == legs
+    assert hybrid.plan(query="q", limit=5, alpha=None, vector=[0.0, 0.1]).vector
 
 
 def test_run_asks_each_planned_leg_for_its_depth():

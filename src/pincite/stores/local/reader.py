@@ -83,7 +83,7 @@ class LocalReader:
             assert vector is not None
             legs = Query(session, folded)
             weight = alpha if alpha is not None else record.alpha
-            plan = hybrid.plan(query=query, limit=limit, alpha=weight)
+            plan = hybrid.plan(query=query, limit=limit, alpha=weight, vector=vector)
             fused = hybrid.fuse_scored(
                 legs.keyword(query, plan.depth) if plan.keyword else (),
                 legs.vector(vector, plan.depth) if plan.vector else (),

@@ -77,7 +77,7 @@ class PointReader:
             assert vector is not None
             legs = self._search(state, folded)
             weight = alpha if alpha is not None else head.alpha
-            plan = hybrid.plan(query=query, limit=limit, alpha=weight)
+            plan = hybrid.plan(query=query, limit=limit, alpha=weight, vector=vector)
             fused = hybrid.fuse_scored(
                 legs.keyword(query, plan.depth) if plan.keyword else (),
                 legs.vector(vector, plan.depth) if plan.vector else (),

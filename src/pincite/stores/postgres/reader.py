@@ -152,7 +152,7 @@ class PgVectorStore:
                 return []
             assert vector is not None
             weight = view.record.alpha if alpha is None else alpha
-            plan = hybrid.plan(query=query, limit=limit, alpha=weight)
+            plan = hybrid.plan(query=query, limit=limit, alpha=weight, vector=vector)
             leg = await view.leg(folded)
             groups = _groups(query, leg.totals) if plan.keyword else ()
             found = await keyword(leg, groups, plan.depth) if plan.keyword else []
