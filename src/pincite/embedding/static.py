@@ -42,9 +42,9 @@ class StaticModel:
     """Unit vectors from the mean of the vectors of a text's pieces.
 
     Case, accents, typographic forms and layout do not matter. A text of which the table knows less
-    than half of the pieces (blank, or in another script than Latin) gets the zero vector. There is no limit of length
-    and nothing is cut: ``max_tokens`` is None. Each vector depends on its own text alone, not on
-    the batch. Safe to share between threads; the files load at the first use.
+    than half of the pieces (blank, or in another script than Latin) gets the zero vector. There is
+    no limit of length and nothing is cut: ``max_tokens`` is None. Each vector depends on its own
+    text alone, not on the batch. Safe to share between threads; the files load at the first use.
     """
 
     name = "pincite-static-256"

@@ -37,7 +37,8 @@ THEIRS = reference()
     [
         "unaffable", "Don't", "(a-b)", "12,345.67", "naïve", "ÉCOLE", "東京タワー", "mañana",
         "ΟΔΟΣ", "İstanbul", "ẞtraße", "a\x00b", "\ufffd", "x" * 100, "x" * 101, "😀",
-        "مرحبا", "กรุงเทพ",        "हिन्दी", "foo_bar.baz()", "C++", "£5", "$5", "½", "ǅ", "\u0301", "[UNK]", "##ing", "한국어",
+        "مرحبا", "กรุงเทพ", "हिन्दी", "foo_bar.baz()", "C++",
+        "£5", "$5", "½", "ǅ", "\u0301", "[UNK]", "##ing", "한국어",
     ],
 )  # fmt: skip
 def test_a_word_has_the_reference_pieces(word: str) -> None:
