@@ -36,7 +36,7 @@ class Settings:
 
     width: int = 256
     widths: tuple[int, ...] = (64, 256)
-    steps: int = 800
+    steps: int = 150
     pairs: int = 768
     taught: int = 512
     rate: float = 2e-3
