@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -113,6 +114,23 @@ class Flags {
         return view.data;
     }
 
+    // By a flag for each row, or by the numbers of rows (uint32, ascending).
+    void restrict(Part& part, const std::optional<py::buffer>& given) {
+        const bool numbers = given && given->request().itemsize == sizeof(std::uint32_t);
+        if (!numbers) {
+            part.allow = of(given, part.data->rows());
+            return;
+        }
+        infos_.push_back(given->request());
+        const View view = viewed(infos_.back());
+        part.chosen = reinterpret_cast<const std::uint32_t*>(view.data);
+        part.chosen_count = view.size / sizeof(std::uint32_t);
+        const std::uint32_t* end = part.chosen + part.chosen_count;
+        require(std::adjacent_find(part.chosen, end, std::greater_equal<>()) == end,
+                "rows must ascend");
+        require(part.chosen == end || end[-1] < part.data->rows(), "a row is not there");
+    }
+
    private:
     std::vector<py::buffer_info> infos_;
 };
@@ -166,9 +184,7 @@ class Searcher {
         Flags flags;
         if (allow) {
             require(allow->size() == parts.size(), "a segment needs one mask or None");
-            for (std::size_t i = 0; i < parts.size(); ++i) {
-                parts[i].allow = flags.of((*allow)[i], parts[i].data->rows());
-            }
+            for (std::size_t i = 0; i < parts.size(); ++i) flags.restrict(parts[i], (*allow)[i]);
         }
         std::vector<Found> found;
         {
@@ -194,7 +210,7 @@ class Searcher {
         for (std::size_t i = 0; i < segments.size(); ++i) {
             require(segments[i] != nullptr, "a segment is None");
             const KeywordData& data = segments[i]->data();
-            found.push_back({&data, flags_.of(live[i], data.rows()), nullptr});
+            found.push_back({&data, flags_.of(live[i], data.rows()), nullptr, nullptr, 0});
         }
         return found;
     }

@@ -205,8 +205,15 @@ std::uint32_t Search::row_of(const Candidate& candidate) const {
 // Takes the window's allowed rows as candidates where they are few. True when that was done, or
 // when there are none.
 bool Search::choose(std::size_t window) {
-    if (part_.allow == nullptr) return false;
     const std::size_t first = window << kWindowBits;
+    if (part_.chosen != nullptr) {
+        const std::uint32_t* end = part_.chosen + part_.chosen_count;
+        const std::uint32_t* row = std::lower_bound(part_.chosen, end, first);
+        s_.candidates.resize(0);
+        for (; row != end && *row < first + kWindowRows; ++row) s_.candidates.push(*row - first, 0);
+        return true;
+    }
+    if (part_.allow == nullptr) return false;
     const std::size_t size = std::min(kWindowRows, part_.data->rows() - first);
     const std::size_t most = postings_ / (s_.active.size() * kProbeCost);
     return collect_flagged(part_.allow + first, size, most, s_.candidates);
@@ -251,7 +258,7 @@ void Search::probe(std::size_t count, std::uint32_t rest) {
     while (count > 0 && !s_.candidates.empty()) {
         const Active& list = s_.active[--count];
         rest -= list.bound;
-        const std::uint32_t needed = threshold_ > rest ? threshold_ - rest : 1;
+        const std::uint32_t needed = threshold_ > rest ? threshold_ - rest : 0;
         if (s_.candidates.size() * kProbeCost > list.count) {
             add_merged(list, s_.scores, s_.candidates);
         } else {

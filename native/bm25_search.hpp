@@ -20,11 +20,14 @@ struct Formula {
     double k1, b, average, scale, delta;
 };
 
-// One segment of a collection. A mask has a byte for each row, or is null for all rows.
+// One segment of a collection. A mask has a byte for each row, or is null for all rows. A filter
+// is a mask, or the rows that it keeps, ascending, where these are few.
 struct Part {
     const KeywordData* data;
     const std::uint8_t* live;
     const std::uint8_t* allow;
+    const std::uint32_t* chosen;
+    std::size_t chosen_count;
 };
 
 struct Found {

@@ -192,6 +192,9 @@ def _found(segment, *, segments=None, live=(None,), **changed):
     [
         ({"allow": [np.ones(3, dtype=bool)]}, ValueError),
         ({"allow": []}, ValueError),
+        ({"allow": [np.array([0, 2], dtype=np.uint32)]}, ValueError),
+        ({"allow": [np.array([1, 0], dtype=np.uint32)]}, ValueError),
+        ({"allow": [np.array([0, 0], dtype=np.uint32)]}, ValueError),
         ({"live": [np.ones(4, dtype=bool)[::2]]}, ValueError),
         ({"live": []}, ValueError),
         ({"segments": [None]}, ValueError),
@@ -204,6 +207,29 @@ def test_keyword_arguments_that_do_not_fit_are_refused(changed, error):
     assert [row for _, row, _ in _found(_keyword())] == [0, 1]
     with pytest.raises(error):
         _found(_keyword(), **changed)
+
+
+@pytest.mark.parametrize("share", [0, 0.0005, 0.01, 0.3, 1])
+def test_a_filter_is_a_mask_or_the_rows_that_it_keeps(share):
+    generator = np.random.default_rng(5)
+    counts = generator.zipf(1.8, size=(20_000, 4)).clip(0, 50)
+    documents = (
+        ({t: int(c) for t, c in zip("abcd", row, strict=True) if c > 1}, int(row.sum()))
+        for row in counts
+    )
+    segment = KeywordSegment.from_arrays(build_arrays(documents))
+    mask = generator.random(20_000) < share
+    live = generator.random(20_000) < 0.9
+    rows = np.flatnonzero(mask).astype(np.uint32)
+    groups = [("a",), ("b", "c"), ("d",)]
+
+    def found(kept):
+        return search_segments([segment], [live], [kept], groups, 7, row_id=_row_id)
+
+    assert found(rows) == found(mask)
+    native, pure = _on_both_paths(lambda: found(rows))
+    assert native == pure
+    assert all(mask[row] and live[row] for _, row, _ in native)
 
 
 def test_more_terms_than_can_be_bounded_are_left_to_python():

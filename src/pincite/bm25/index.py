@@ -17,10 +17,10 @@ from pincite.bm25.builder import Analysis
 from pincite.bm25.corpus import Commit, read_commit, write_commit
 from pincite.bm25.explain import Explanation, explain_row
 from pincite.bm25.formulas import Bm25Parameters
-from pincite.bm25.ids import repeated
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
-from pincite.bm25.search import Mask, Searcher, Statistics
+from pincite.bm25.search import Kept, Mask, Searcher, Statistics
 from pincite.errors import InvalidArgument, StoreCorrupt
+from pincite.segments.ids import Allowed, repeated
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
 from pincite.text.analysis import default_analyzer
@@ -98,30 +98,6 @@ class _State:
 
     def plus(self, segment: Segment) -> _State:
         return _State((*self.segments, segment), (*self.live, None))
-
-
-class Allowed:
-    """Ids that a search may return, ready for many searches of any index.
-
-    The rows of a segment are looked up once; ids that the index does not have are no harm.
-    """
-
-    def __init__(self, ids: Iterable[str]) -> None:
-        self._ids = list(dict.fromkeys(ids))
-        self._masks: dict[int, tuple[Segment, Mask]] = {}
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def mask(self, segment: Segment) -> Mask:
-        """Which rows of ``segment`` are allowed."""
-        known = self._masks.get(segment.number)
-        if known is not None and known[0] is segment:
-            return known[1]
-        mask = np.zeros(segment.rows, dtype=np.bool_)
-        mask[[row for _, row in segment.ids.find(self._ids)]] = True
-        self._masks[segment.number] = segment, mask
-        return mask
 
 
 class BM25Index:
@@ -440,11 +416,11 @@ def _live_terms(segment: Segment, live: Mask | None) -> Iterable[str]:
     return (term for term, kept in zip(terms, used.tolist(), strict=True) if kept)
 
 
-def _allowed(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Mask | None]:
+def _allowed(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Kept]:
     if isinstance(allow, str):
         raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
     allowed = allow if isinstance(allow, Allowed) else Allowed(allow)
-    return [allowed.mask(segment) for segment in segments]
+    return [allowed.kept(segment) for segment in segments]
 
 
 def _checked_language(language: str) -> str:

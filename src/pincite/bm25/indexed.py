@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.builder import Analysis, keyword_arrays
-from pincite.bm25.ids import IdTable, build_ids, merge_ids
 from pincite.bm25.search import Mask
 from pincite.bm25.segment import ArraySource, KeywordSegment, merge_arrays
 from pincite.errors import StoreCorrupt
 from pincite.segments.file import SegmentFile
+from pincite.segments.ids import IdTable, build_ids, merge_ids
 
 __all__ = ["Arrays", "RecordOf", "Segment", "build_segment", "index_corrupt", "merge_segments"]
 

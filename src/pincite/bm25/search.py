@@ -21,6 +21,7 @@ from pincite.segments.ranking import Ranked, RowId, ranked
 
 __all__ = [
     "Group",
+    "Kept",
     "Mask",
     "Matches",
     "Searcher",
@@ -34,6 +35,9 @@ Group = tuple[str, ...]
 """Terms that count as one: df of the union of their rows, tf summed."""
 
 Mask = NDArray[np.bool_]
+
+Kept = Mask | NDArray[np.uint32]
+"""What a filter keeps of a segment: a mask, or its rows, ascending, where they are few."""
 
 DEFAULT = Bm25Parameters()
 
@@ -103,13 +107,13 @@ class Searcher:
         groups: Sequence[Group],
         k: int,
         *,
-        allow: Sequence[Mask | None] | None = None,
+        allow: Sequence[Kept | None] | None = None,
         parameters: Bm25Parameters = DEFAULT,
         row_id: RowId,
     ) -> list[Ranked]:
         """The ``k`` best (segment, row, score), best first, ties in the order of ``row_id``.
 
-        Rows, df and average length count live rows only; ``allow`` (a mask per segment, None for
+        Rows, df and average length count live rows only; ``allow`` (``Kept`` per segment, None for
         all rows) then restricts candidates and changes no score. Rows without a term are never
         returned. Raises ``InvalidQueryError`` for k below 1 and ``InvalidArgument`` for masks that
         do not fit.
@@ -117,7 +121,7 @@ class Searcher:
         if k < 1:
             raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
         if allow is not None:
-            _check_masks("allow", self.segments, allow)
+            _check_masks("allow", self.segments, list(map(_mask_only, allow)))
         module = native()
         if module is not None:
             found = self._searched(module, groups, k, parameters, allow)
@@ -132,7 +136,7 @@ class Searcher:
         groups: Sequence[Group],
         k: int,
         parameters: Bm25Parameters,
-        allow: Sequence[Mask | None] | None,
+        allow: Sequence[Kept | None] | None,
     ) -> list[Ranked] | None:
         """What reaches the k-th best score, best first; None where native code can not tell."""
         try:
@@ -154,14 +158,15 @@ class Searcher:
         groups: Sequence[Group],
         k: int,
         parameters: Bm25Parameters,
-        allow: Sequence[Mask | None] | None,
+        allow: Sequence[Kept | None] | None,
     ) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float32]]]:
         found = matches(self.segments, self.live, groups, self.statistics)
         for number, segment in enumerate(self.segments):
+            kept = None if allow is None else allow[number]
             rows, scores = best_rows(
                 [(group.weight, group.postings[number]) for group in found],
                 segment.lengths,
-                None if allow is None else allow[number],
+                kept if kept is None else _as_mask(kept, segment.rows),
                 k,
                 parameters=parameters,
                 average=self.statistics.average,
@@ -186,6 +191,18 @@ def search_segments(
     return Searcher(segments, live, statistics).search(
         groups, k, allow=allow, parameters=Bm25Parameters(k1, b, method), row_id=row_id
     )
+
+
+def _mask_only(kept: Kept | None) -> Mask | None:
+    return None if kept is None or kept.dtype != np.bool_ else kept.view(np.bool_)
+
+
+def _as_mask(kept: Kept, rows: int) -> Mask:
+    if kept.dtype == np.bool_:
+        return kept.view(np.bool_)
+    mask: Mask = np.zeros(rows, dtype=np.bool_)
+    mask[kept] = True
+    return mask
 
 
 def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:

@@ -34,6 +34,7 @@ __all__ = [
 
 _ENCODING: Final = "utf-8"
 _LONE_SURROGATES: Final = "surrogatepass"
+_FEW: Final = 64  # among so many rows, one is quicker found by its number than in a mask
 
 
 def encode_id(name: str) -> bytes:
@@ -43,7 +44,10 @@ def encode_id(name: str) -> bytes:
 
 def build_ids(ids: Sequence[str]) -> dict[str, NDArray[Any] | bytes]:
     """The arrays of rows with these ids."""
-    encoded = [encode_id(name) for name in ids]
+    try:
+        encoded = list(map(str.encode, ids))
+    except UnicodeEncodeError:  # a lone surrogate
+        encoded = [encode_id(name) for name in ids]
     hashes = np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded))
     sizes = np.fromiter(map(len, encoded), dtype=np.uint64, count=len(encoded))
     return _arrays(b"".join(encoded), sizes, hashes)
@@ -62,9 +66,9 @@ def merge_ids(
 
 def repeated(ids: Sequence[str]) -> set[int]:
     """The places of ids that occur again later."""
-    last = {name: place for place, name in enumerate(ids)}
-    if len(last) == len(ids):
+    if len(set(ids)) == len(ids):
         return set()
+    last = {name: place for place, name in enumerate(ids)}
     return {place for place, name in enumerate(ids) if last[name] != place}
 
 
@@ -118,7 +122,8 @@ class IdTable:
     def id(self, row: int) -> str:
         """The id of a row."""
         try:
-            return self.raw(row).decode(_ENCODING, _LONE_SURROGATES)
+            start, end = self._ends[row], self._ends[row + 1]
+            return str(self._blob[start:end], _ENCODING, _LONE_SURROGATES)
         except UnicodeDecodeError as error:
             raise self._corrupt("an id is not UTF-8") from error
 
@@ -183,17 +188,27 @@ class Allowed:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids = list(dict.fromkeys(ids))
-        self._masks: dict[int, tuple[Identified, NDArray[np.bool_]]] = {}
+        self._rows: dict[int, tuple[Identified, NDArray[np.uint32], NDArray[np.bool_]]] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def mask(self, segment: Identified) -> NDArray[np.bool_]:
         """Which rows of ``segment`` are allowed."""
-        known = self._masks.get(id(segment))
+        return self._found(segment)[1]
+
+    def kept(self, segment: Identified) -> NDArray[np.bool_] | NDArray[np.uint32]:
+        """The same, by the rows themselves, ascending, where they are few."""
+        rows, mask = self._found(segment)
+        return rows if len(rows) * _FEW < len(mask) else mask
+
+    def _found(self, segment: Identified) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        known = self._rows.get(id(segment))
         if known is not None and known[0] is segment:
-            return known[1]
+            return known[1:]
+        found = sorted(row for _, row in segment.ids.find(self._ids))
+        rows = np.array(found, dtype=np.uint32)
         mask = np.zeros(segment.rows, dtype=np.bool_)
-        mask[[row for _, row in segment.ids.find(self._ids)]] = True
-        self._masks[id(segment)] = segment, mask
-        return mask
+        mask[rows] = True
+        self._rows[id(segment)] = segment, rows, mask
+        return rows, mask
