@@ -232,8 +232,8 @@ class Postings:
 
         self._analyzer = default_analyzer()
         self._segments = [segment.keyword for segment in index._state.segments]
-        self._rows = [np.asarray(s._unverified("rows")) for s in self._segments]
-        self._codes = [np.asarray(s._unverified("codes")) for s in self._segments]
+        self._rows = [np.asarray(s._array("rows")) for s in self._segments]
+        self._codes = [np.asarray(s._array("codes")) for s in self._segments]
         self._known: dict[str, list[tuple[int, int]]] = {}
 
     def spans(self, query: str) -> list[list[tuple[int, int]]]:
