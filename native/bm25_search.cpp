@@ -115,7 +115,6 @@ class Search {
    private:
     void weigh(const std::vector<Own>& terms);
     void visit(std::size_t window);
-    Rows chosen_in(std::size_t window) const;
     bool choose(std::size_t window);
     void collect(std::uint32_t threshold, std::size_t first_essential);
     void probe(std::size_t count, std::uint32_t rest);
@@ -187,14 +186,7 @@ void Search::part(std::uint32_t number, const Part& part, const std::vector<Own>
     update_threshold();
     const std::size_t first = s_.order_windows();
     for (std::size_t i = 0; i < s_.order.size(); ++i) {
-        if (part_.chosen != nullptr) {
-            if (i + kAhead < s_.order.size()) {
-                const std::size_t ahead = s_.order[i + kAhead];
-                if (s_.totals[ahead] >= threshold_) s_.fetch(ahead, chosen_in(ahead));
-            }
-        } else if (i + kAhead < first) {
-            s_.fetch(s_.order[i + kAhead]);
-        }
+        if (i < first && i + kAhead < first) s_.fetch(s_.order[i + kAhead]);
         if (s_.totals[s_.order[i]] >= threshold_) visit(s_.order[i]);
     }
 }
@@ -210,20 +202,15 @@ std::uint32_t Search::row_of(const Candidate& candidate) const {
     return static_cast<std::uint32_t>(row);
 }
 
-Rows Search::chosen_in(std::size_t window) const {
-    const std::uint32_t* end = part_.chosen + part_.chosen_count;
-    const std::size_t first = window << kWindowBits;
-    const std::uint32_t* from = std::lower_bound(part_.chosen, end, first);
-    return {from, std::lower_bound(from, end, first + kWindowRows)};
-}
-
 // Takes the window's allowed rows as candidates where they are few. True when that was done, or
 // when there are none.
 bool Search::choose(std::size_t window) {
     const std::size_t first = window << kWindowBits;
     if (part_.chosen != nullptr) {
+        const std::uint32_t* end = part_.chosen + part_.chosen_count;
+        const std::uint32_t* row = std::lower_bound(part_.chosen, end, first);
         s_.candidates.resize(0);
-        for (const std::uint32_t row : chosen_in(window)) s_.candidates.push(row - first, 0);
+        for (; row != end && *row < first + kWindowRows; ++row) s_.candidates.push(*row - first, 0);
         return true;
     }
     if (part_.allow == nullptr) return false;

@@ -249,17 +249,6 @@ void Scratch::fetch(std::size_t window) const {
     }
 }
 
-void Scratch::fetch(std::size_t window, const Rows& rows) const {
-    for (const List& list : lists) {
-        const std::size_t begin = list.starts[window], count = list.starts[window + 1] - begin;
-        for (const std::uint32_t row : rows) {
-            const std::size_t place = ((row & kLocal) * count) >> kWindowBits;
-            prefetch(list.rows + begin + place);
-            prefetch(list.codes + begin + place);
-        }
-    }
-}
-
 std::uint32_t Scratch::active_total() const {
     std::uint32_t total = 0;
     for (const Active& list : active) total += list.bound;

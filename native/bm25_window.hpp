@@ -36,15 +36,6 @@ struct Candidate {
     std::uint16_t bound;
 };
 
-// Some rows of a part, ascending.
-struct Rows {
-    const std::uint32_t* first;
-    const std::uint32_t* last;
-
-    const std::uint32_t* begin() const { return first; }
-    const std::uint32_t* end() const { return last; }
-};
-
 // A term's postings in the part that is searched. `rows` and `codes` are indexed by posting.
 struct List {
     std::size_t group;
@@ -125,9 +116,6 @@ struct Scratch {
     // Asks for the postings of a window that will soon be searched: windows are not visited in the
     // order in which they lie in memory.
     void fetch(std::size_t window) const;
-
-    // Asks for the places where some rows of a window will be looked for.
-    void fetch(std::size_t window, const Rows& rows) const;
 };
 
 Scratch& scratch();
