@@ -123,8 +123,9 @@ class Flags {
         }
         infos_.push_back(given->request());
         const View view = viewed(infos_.back());
-        part.chosen = reinterpret_cast<const std::uint32_t*>(view.data);
-        part.chosen_count = view.size / sizeof(std::uint32_t);
+        static const std::uint32_t none = 0;  // no rows are not the same as no filter
+        part.chosen_count = view.size / sizeof none;
+        part.chosen = part.chosen_count ? reinterpret_cast<const std::uint32_t*>(view.data) : &none;
         const std::uint32_t* end = part.chosen + part.chosen_count;
         require(std::adjacent_find(part.chosen, end, std::greater_equal<>()) == end,
                 "rows must ascend");
