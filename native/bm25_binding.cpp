@@ -116,12 +116,13 @@ class Flags {
 
     // By a flag for each row, or by the numbers of rows (uint32, ascending).
     void restrict(Part& part, const std::optional<py::buffer>& given) {
-        const bool numbers = given && given->request().itemsize == sizeof(std::uint32_t);
-        if (!numbers) {
+        if (!given || given->request().itemsize == 1) {
             part.allow = of(given, part.data->rows());
             return;
         }
         infos_.push_back(given->request());
+        require(infos_.back().item_type_is_equivalent_to<std::uint32_t>(),
+                "a filter is of flags, or of rows as uint32");
         const View view = viewed(infos_.back());
         static const std::uint32_t none = 0;  // no rows are not the same as no filter
         part.chosen_count = view.size / sizeof none;

@@ -114,6 +114,8 @@ class Search {
 
    private:
     void weigh(const std::vector<Own>& terms);
+    void walk();
+    void walk_block(std::size_t block, const std::uint32_t* row, const std::uint32_t* end);
     void visit(std::size_t window);
     bool choose(std::size_t window);
     void collect(std::uint32_t threshold, std::size_t first_essential);
@@ -144,8 +146,8 @@ class Search {
 
     std::size_t usual_ = 0;  // candidates of the last windows
 
-    // The window that is searched.
-    std::size_t window_ = 0;
+    // The window, or block of them, that is searched.
+    std::size_t first_row_ = 0;
     std::size_t postings_ = 0;
 };
 
@@ -184,6 +186,7 @@ void Search::part(std::uint32_t number, const Part& part, const std::vector<Own>
     part_ = part;
     weigh(terms);
     update_threshold();
+    if (part_.chosen != nullptr) return walk();
     const std::size_t first = s_.order_windows();
     for (std::size_t i = 0; i < s_.order.size(); ++i) {
         if (i < first && i + kAhead < first) s_.fetch(s_.order[i + kAhead]);
@@ -197,7 +200,7 @@ bool Search::allowed(std::uint32_t row) const {
 }
 
 std::uint32_t Search::row_of(const Candidate& candidate) const {
-    const std::size_t row = (window_ << kWindowBits) | candidate.local;
+    const std::size_t row = first_row_ | candidate.local;
     if (row >= part_.data->rows()) throw Damaged("a posting names a row that is not there");
     return static_cast<std::uint32_t>(row);
 }
@@ -206,21 +209,46 @@ std::uint32_t Search::row_of(const Candidate& candidate) const {
 // when there are none.
 bool Search::choose(std::size_t window) {
     const std::size_t first = window << kWindowBits;
-    if (part_.chosen != nullptr) {
-        const std::uint32_t* end = part_.chosen + part_.chosen_count;
-        const std::uint32_t* row = std::lower_bound(part_.chosen, end, first);
-        s_.candidates.resize(0);
-        for (; row != end && *row < first + kWindowRows; ++row) s_.candidates.push(*row - first, 0);
-        return true;
-    }
     if (part_.allow == nullptr) return false;
     const std::size_t size = std::min(kWindowRows, part_.data->rows() - first);
     const std::size_t most = postings_ / (s_.active.size() * kProbeCost);
     return collect_flagged(part_.allow + first, size, most, s_.candidates);
 }
 
+// Few rows are looked up one by one, a block of windows at a time.
+void Search::walk() {
+    const std::uint32_t* const end = part_.chosen + part_.chosen_count;
+    for (const std::uint32_t* row = part_.chosen; row != end;) {
+        const std::size_t block = *row >> kBlockBits;
+        const std::uint32_t* next =
+            std::lower_bound(row, end, static_cast<std::uint64_t>(block + 1) << kBlockBits);
+        walk_block(block, row, next);
+        row = next;
+    }
+}
+
+void Search::walk_block(std::size_t block, const std::uint32_t* row, const std::uint32_t* end) {
+    first_row_ = block << kBlockBits;
+    std::uint32_t rest = s_.activate_block(block);
+    if (rest < threshold_) return;
+    Candidates& candidates = s_.candidates;
+    for (; row != end; row += std::min<std::ptrdiff_t>(end - row, kWindowRows)) {
+        candidates.resize(0);
+        const std::uint32_t* const last = row + std::min<std::ptrdiff_t>(end - row, kWindowRows);
+        for (const std::uint32_t* own = row; own != last; ++own) candidates.push(*own & 0xFFFF, 0);
+        std::uint32_t left = rest;
+        for (std::size_t i = s_.active.size(); i-- > 0 && !candidates.empty();) {
+            left -= s_.active[i].bound;
+            const std::uint32_t needed = threshold_ > left ? threshold_ - left : 0;
+            add_sought(*s_.active[i].list, block, candidates);
+            candidates.keep([needed](const Candidate& each) { return each.bound >= needed; });
+        }
+        settle_sparse();
+    }
+}
+
 void Search::visit(std::size_t window) {
-    window_ = window;
+    first_row_ = window << kWindowBits;
     postings_ = s_.activate(window);
     const std::size_t count = s_.active.size();
     if (choose(window)) {
@@ -322,14 +350,15 @@ std::uint32_t Search::frequency(const List& list, std::size_t at) const {
 double Search::exact(std::uint32_t row) const {
     prefetch(part_.data->arrays().lengths.peek(row));
     const std::uint16_t low = static_cast<std::uint16_t>(row);
+    const std::size_t window = row >> kWindowBits;
     double score = 0.0;
     for (std::size_t i = 0; i < s_.lists.size();) {
         const std::size_t group = s_.lists[i].group;
         std::uint32_t tf = 0;
         for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
             const List& list = s_.lists[i];
-            const std::uint32_t at = list.seek(window_, low);
-            if (at < list.starts[window_ + 1] && list.rows[at] == low) {
+            const std::uint32_t at = list.seek(window, low);
+            if (at < list.starts[window + 1] && list.rows[at] == low) {
                 tf += frequency(list, at);
             }
         }
@@ -343,19 +372,20 @@ void Search::settle_dense() {
     std::vector<double>& scores = s_.dense;
     std::vector<std::uint32_t>& tfs = s_.frequencies;
     scores.assign(kWindowRows, 0.0);
-    const std::size_t size = std::min(kWindowRows, part_.data->rows() - (window_ << kWindowBits));
+    const std::size_t window = first_row_ >> kWindowBits;
+    const std::size_t size = std::min(kWindowRows, part_.data->rows() - first_row_);
     for (std::size_t i = 0; i < s_.lists.size();) {
         const std::size_t group = s_.lists[i].group;
         tfs.assign(kWindowRows, 0);
         for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
             const List& list = s_.lists[i];
-            for (std::uint32_t at = list.starts[window_]; at < list.starts[window_ + 1]; ++at) {
+            for (std::uint32_t at = list.starts[window]; at < list.starts[window + 1]; ++at) {
                 tfs[list.rows[at] & kLocal] += frequency(list, at);
             }
         }
         for (std::size_t local = 0; local < size; ++local) {
             if (tfs[local] == 0) continue;
-            const std::size_t row = (window_ << kWindowBits) | local;
+            const std::size_t row = first_row_ | local;
             scores[local] += contribution(group, tfs[local], static_cast<std::uint32_t>(row));
         }
     }

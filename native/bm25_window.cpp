@@ -13,28 +13,47 @@ namespace pincite::bm25 {
 namespace {
 
 // The first of `count` ascending rows that is not below `low`. Free of branches that depend on
-// the data, so that several searches overlap.
+// the data, so that several searches overlap; multiplied, because compilers branch on a choice.
 inline std::size_t lower_bound(const std::uint16_t* rows, std::size_t count, std::uint16_t low) {
     const std::uint16_t* base = rows;
     while (count > 1) {
         const std::size_t half = count / 2;
-        base = base[half - 1] < low ? base + half : base;
+        base += static_cast<std::size_t>(base[half - 1] < low) * half;
         count -= half;
     }
     return static_cast<std::size_t>(base - rows) + (count == 1 && *base < low);
 }
 
+// How many of `kNear` rows are below `low`.
+constexpr std::size_t kNear = 64;
+
+inline std::size_t count_below(const std::uint16_t* rows, std::uint16_t low) {
+#ifdef PINCITE_X86
+    const __m128i sought = _mm_set1_epi16(static_cast<short>(low)), zero = _mm_setzero_si128();
+    __m128i others = zero;  // minus how many in each lane are not below
+    for (std::size_t i = 0; i < kNear; i += 8) {
+        const __m128i own = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i));
+        others = _mm_add_epi16(others, _mm_cmpeq_epi16(_mm_subs_epu16(sought, own), zero));
+    }
+    const __m128i sums = _mm_madd_epi16(others, _mm_set1_epi16(-1));
+    const __m128i halves = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
+    const __m128i whole = _mm_add_epi32(halves, _mm_shuffle_epi32(halves, 0xB1));
+    return kNear - static_cast<std::size_t>(_mm_cvtsi128_si32(whole));
+#else
+    return lower_bound(rows, kNear, low);
+#endif
+}
+
 // The same within a window, whose rows lie at random as a rule: `low` is looked for about where
 // it then lies, and everywhere when it is not there.
-constexpr std::size_t kNear = 32;
-
 inline std::size_t find_near(const std::uint16_t* rows, std::size_t count, std::uint16_t low) {
+    if (count <= kNear) return lower_bound(rows, count, low);
     const std::size_t guess = ((low & kLocal) * count) >> kWindowBits;
-    const std::size_t first = guess > kNear ? guess - kNear : 0;
-    const std::size_t end = std::min(count, guess + kNear);
-    const bool there = (first == 0 || rows[first - 1] < low) && (end == count || rows[end] >= low);
-    return there ? first + lower_bound(rows + first, end - first, low)
-                 : lower_bound(rows, count, low);
+    const std::size_t first = std::min(guess > kNear / 2 ? guess - kNear / 2 : 0, count - kNear);
+    const std::size_t below = count_below(rows + first, low);
+    if (below > 0 && below < kNear) return first + below;
+    if (below == 0) return lower_bound(rows, first, low);
+    return first + kNear + lower_bound(rows + first + kNear, count - first - kNear, low);
 }
 
 void bind_long(const KeywordData& data, std::size_t place, Span postings, List& list,
@@ -215,12 +234,28 @@ std::size_t Scratch::order_windows() {
     order.resize(windows);
     for (std::size_t w = 0; w < windows; ++w) order[w] = static_cast<std::uint32_t>(w);
     const std::size_t first = std::min(kFirst, windows);
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first),
-                      order.end(), [this](std::uint32_t x, std::uint32_t y) {
-                          return totals[x] != totals[y] ? totals[x] > totals[y] : x < y;
-                      });
-    std::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.end());
+    const auto begin = order.begin(), rest = begin + static_cast<std::ptrdiff_t>(first);
+    std::partial_sort(begin, rest, order.end(), [this](std::uint32_t x, std::uint32_t y) {
+        return totals[x] != totals[y] ? totals[x] > totals[y] : x < y;
+    });
+    std::uint32_t taken[kFirst];
+    std::sort(taken, std::copy(begin, rest, taken));
+    std::size_t at = first, next = 0;
+    for (std::uint32_t w = 0; w < windows; ++w) {
+        if (next < first && taken[next] == w) {
+            ++next;
+        } else {
+            order[at++] = w;
+        }
+    }
     return first;
+}
+
+void Scratch::add(const Active& list) {
+    active.push_back(list);
+    for (std::size_t i = active.size() - 1; i > 0 && active[i - 1].bound > active[i].bound; --i) {
+        std::swap(active[i - 1], active[i]);
+    }
 }
 
 std::size_t Scratch::activate(std::size_t window) {
@@ -230,14 +265,20 @@ std::size_t Scratch::activate(std::size_t window) {
         const std::uint32_t begin = list.starts[window], count = list.starts[window + 1] - begin;
         if (count == 0) continue;
         postings += count;
-        active.push_back({list.bounds[window], count, list.rows + begin, list.codes + begin,
-                          list.table});
-        for (std::size_t i = active.size() - 1;
-             i > 0 && active[i - 1].bound > active[i].bound; --i) {
-            std::swap(active[i - 1], active[i]);
-        }
+        add({&list, list.bounds[window], count, list.rows + begin, list.codes + begin, list.table});
     }
     return postings;
+}
+
+std::uint32_t Scratch::activate_block(std::size_t block) {
+    active.clear();
+    const std::size_t first = block << (kBlockBits - kWindowBits);
+    const std::size_t end = std::min(windows, first + (1 << (kBlockBits - kWindowBits)));
+    for (const List& list : lists) {
+        const std::uint16_t most = *std::max_element(list.bounds + first, list.bounds + end);
+        if (most > 0) add({&list, most, 0, nullptr, nullptr, nullptr});
+    }
+    return active_total();
 }
 
 void Scratch::fetch(std::size_t window) const {
@@ -274,9 +315,19 @@ void bind(const KeywordData& data, const Term& term, Scratch& scratch, std::size
 
 constexpr std::size_t kStripe = 64;
 
+// Whether a sample of the flags tells that there are many times more than `most`.
+static bool surely_more(const std::uint8_t* flags, std::size_t size, std::size_t most) {
+    constexpr std::size_t kSample = 4 * kStripe;
+    if (size < 2 * kSample) return false;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < kSample; ++i) found += flags[i] != 0;
+    return found * size > (2 * most + 256) * kSample;
+}
+
 bool collect_flagged(const std::uint8_t* flags, std::size_t size, std::size_t most,
                      Candidates& out) {
     out.resize(0);
+    if (surely_more(flags, size, most)) return false;
     for (std::size_t start = 0; start < size; start += kStripe) {
         const std::size_t count = std::min(kStripe, size - start);
         std::uint64_t words[kStripe / 8] = {};
@@ -335,6 +386,25 @@ void add_probed(const Active& list, Candidates& candidates) {
         if (at < list.count && list.rows[at] == low) {
             candidate.bound = static_cast<std::uint16_t>(candidate.bound +
                                                          list.table[list.codes[at]]);
+        }
+    }
+}
+
+void add_sought(const List& list, std::size_t block, Candidates& candidates) {
+    const std::uint32_t* starts = list.starts + (block << (kBlockBits - kWindowBits));
+    for (const Candidate& each : candidates) {
+        const std::uint32_t begin = starts[each.local >> kWindowBits];
+        const std::size_t count = starts[(each.local >> kWindowBits) + 1] - begin;
+        const std::size_t guess = begin + (((each.local & kLocal) * count) >> kWindowBits);
+        prefetch(list.rows + guess);
+        prefetch(list.codes + guess);
+    }
+    for (Candidate& each : candidates) {
+        const std::size_t window = each.local >> kWindowBits;
+        const std::size_t begin = starts[window], count = starts[window + 1] - begin;
+        const std::size_t at = begin + find_near(list.rows + begin, count, each.local);
+        if (at < starts[window + 1] && list.rows[at] == each.local) {
+            each.bound = static_cast<std::uint16_t>(each.bound + list.table[list.codes[at]]);
         }
     }
 }

@@ -13,7 +13,7 @@ namespace pincite::bm25 {
 constexpr std::uint16_t kLocal = kWindowRows - 1;  // the bits of a row within its window
 
 // Finding one row in a list costs about as much as reading this many postings.
-constexpr std::size_t kProbeCost = 16;
+constexpr std::size_t kProbeCost = 8;
 
 // How many windows before its turn one is fetched.
 constexpr std::size_t kAhead = 3;
@@ -49,8 +49,9 @@ struct List {
     std::uint32_t seek(std::size_t window, std::uint16_t low) const;
 };
 
-// A list within the window that is searched.
+// A list within the window, or the block of windows, that is searched.
 struct Active {
+    const List* list;
     std::uint32_t bound;
     std::uint32_t count;
     const std::uint16_t* rows;
@@ -104,12 +105,17 @@ struct Scratch {
 
     void prepare(std::size_t lists, std::size_t windows);
 
+    void add(const Active& list);  // to `active`, in its place
+
     // Fills `totals` and `order`: the windows with the highest bounds, highest first, then the rest
     // as they lie in memory. How many the first are.
     std::size_t order_windows();
 
-    // Fills `active`; the number of postings in it.
+    // Fills `active`, by bound, ascending; the number of postings in it.
     std::size_t activate(std::size_t window);
+
+    // Fills `active` for a block, without postings; the sum of its bounds.
+    std::uint32_t activate_block(std::size_t block);
 
     std::uint32_t active_total() const;
 
@@ -136,5 +142,8 @@ void collect(const Active* lists, std::size_t count, std::uint32_t threshold,
 // Add a list's bounds to the candidates that it holds: by reading it, or by seeking in it.
 void add_merged(const Active& list, std::vector<std::uint16_t>& scores, Candidates& candidates);
 void add_probed(const Active& list, Candidates& candidates);
+
+// The same for candidates of a block, whose `local` are the low bits of their rows.
+void add_sought(const List& list, std::size_t block, Candidates& candidates);
 
 }  // namespace pincite::bm25

@@ -20,7 +20,7 @@ from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
 from pincite.bm25.search import Kept, Mask, Searcher, Statistics
 from pincite.errors import InvalidArgument, StoreCorrupt
-from pincite.segments.ids import Allowed, repeated
+from pincite.segments.ids import Allowed, IdTable, repeated
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
 from pincite.text.analysis import default_analyzer
@@ -48,8 +48,12 @@ class _State:
     def statistics(self) -> Statistics:
         return self.searcher.statistics
 
+    @cached_property
+    def tables(self) -> tuple[IdTable, ...]:
+        return tuple(segment.ids for segment in self.segments)
+
     def row_id(self, number: int, row: int) -> str:
-        return self.segments[number].ids.id(row)
+        return self.tables[number].id(row)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -259,7 +263,8 @@ class BM25Index:
             parameters=self._parameters,
             row_id=state.row_id,
         )
-        ids = [state.row_id(number, row) for number, row, _ in found]
+        tables = state.tables
+        ids = [tables[number].id(row) for number, row, _ in found]
         return ids, array("f", [score for _, _, score in found])
 
     def explain(self, query: str, name: str) -> Explanation:

@@ -120,13 +120,12 @@ class Searcher:
         """
         if k < 1:
             raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-        if allow is not None:
-            _check_masks("allow", self.segments, list(map(_mask_only, allow)))
         module = native()
         if module is not None:
             found = self._searched(module, groups, k, parameters, allow)
             if found is not None:
                 return in_id_order(found, k, row_id)
+        self._check_allowed(allow)
         warn_when_slow(self.statistics.rows)
         return ranked(self._scored(groups, k, parameters, allow), k, row_id)
 
@@ -151,7 +150,14 @@ class Searcher:
             )
         except module.Damaged as error:
             raise StoreCorrupt(str(error)) from error
+        except ValueError:
+            self._check_allowed(allow)
+            raise
         return found
+
+    def _check_allowed(self, allow: Sequence[Kept | None] | None) -> None:
+        if allow is not None:
+            _check_masks("allow", self.segments, list(map(_mask_only, allow)))
 
     def _scored(
         self,

@@ -20,6 +20,7 @@ from pincite.errors import StoreCorrupt
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    _Kept = NDArray[np.bool_] | NDArray[np.uint32]
 
 __all__ = [
     "Allowed",
@@ -188,7 +189,7 @@ class Allowed:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids = list(dict.fromkeys(ids))
-        self._rows: dict[int, tuple[Identified, NDArray[np.uint32], NDArray[np.bool_]]] = {}
+        self._known: dict[int, tuple[Identified, NDArray[np.bool_], _Kept]] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -197,18 +198,17 @@ class Allowed:
         """Which rows of ``segment`` are allowed."""
         return self._found(segment)[1]
 
-    def kept(self, segment: Identified) -> NDArray[np.bool_] | NDArray[np.uint32]:
+    def kept(self, segment: Identified) -> _Kept:
         """The same, by the rows themselves, ascending, where they are few."""
-        rows, mask = self._found(segment)
-        return rows if len(rows) * _FEW < len(mask) else mask
+        known = self._known.get(id(segment))
+        return known[2] if known is not None and known[0] is segment else self._found(segment)[2]
 
-    def _found(self, segment: Identified) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
-        known = self._rows.get(id(segment))
-        if known is not None and known[0] is segment:
-            return known[1:]
-        found = sorted(row for _, row in segment.ids.find(self._ids))
-        rows = np.array(found, dtype=np.uint32)
-        mask = np.zeros(segment.rows, dtype=np.bool_)
-        mask[rows] = True
-        self._rows[id(segment)] = segment, rows, mask
-        return rows, mask
+    def _found(self, segment: Identified) -> tuple[Identified, NDArray[np.bool_], _Kept]:
+        known = self._known.get(id(segment))
+        if known is None or known[0] is not segment:
+            rows = np.array(sorted(row for _, row in segment.ids.find(self._ids)), dtype=np.uint32)
+            mask = np.zeros(segment.rows, dtype=np.bool_)
+            mask[rows] = True
+            known = segment, mask, rows if len(rows) * _FEW < len(mask) else mask
+            self._known[id(segment)] = known
+        return known
