@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bm25_compact.hpp"
 #include "bm25_search.hpp"
 
 namespace py = pybind11;
@@ -46,13 +47,20 @@ class Held {
         KeywordArrays a;
         take(arrays, "vocabulary", a.vocabulary);
         take(arrays, "vocabulary_offsets", a.vocabulary_offsets);
-        take(arrays, "term_runs", a.term_runs);
-        take(arrays, "run_starts", a.run_starts);
-        take(arrays, "run_blocks", a.run_blocks);
-        take(arrays, "rows", a.rows);
-        take(arrays, "codes", a.codes);
-        take(arrays, "large_at", a.large_at);
-        take(arrays, "large_tfs", a.large_tfs);
+        if (arrays.contains("packed")) {
+            take(arrays, "packed", a.packed);
+            take(arrays, "length_codes", a.length_codes);
+            take(arrays, "packed_starts", a.packed_starts);
+            take(arrays, "packed_windows", a.packed_windows);
+        } else {
+            take(arrays, "term_runs", a.term_runs);
+            take(arrays, "run_starts", a.run_starts);
+            take(arrays, "run_blocks", a.run_blocks);
+            take(arrays, "rows", a.rows);
+            take(arrays, "codes", a.codes);
+            take(arrays, "large_at", a.large_at);
+            take(arrays, "large_tfs", a.large_tfs);
+        }
         take(arrays, "code_tfs", a.code_tfs);
         take(arrays, "code_lengths", a.code_lengths);
         take(arrays, "lengths", a.lengths);
@@ -136,6 +144,45 @@ class Flags {
    private:
     std::vector<py::buffer_info> infos_;
 };
+
+template <typename T>
+py::bytes bytes_of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// The postings of terms [first, end) of a compact segment as bytes of uint32: how many each term
+// has, their rows, their frequencies.
+py::tuple unpacked(const Held& held, std::size_t first, std::size_t end) {
+    const KeywordData& data = held.data();
+    require(data.compact() && first <= end && end <= data.terms(), "there are no such terms");
+    std::vector<std::uint32_t> counts;
+    Postings all, own;
+    {
+        py::gil_scoped_release released;
+        for (std::size_t term = first; term < end; ++term) {
+            unpack(data, term, own);
+            counts.push_back(static_cast<std::uint32_t>(own.rows.size()));
+            all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
+            all.tfs.insert(all.tfs.end(), own.tfs.begin(), own.tfs.end());
+        }
+    }
+    return py::make_tuple(bytes_of(counts), bytes_of(all.rows), bytes_of(all.tfs));
+}
+
+// The arrays that replace those of postings in the compact layout, as bytes.
+py::dict compact(const Held& held) {
+    require(!held.data().compact(), "the segment is compact");
+    Compacted made;
+    {
+        py::gil_scoped_release released;
+        made = compacted(held.data());
+    }
+    py::dict found;
+    found["packed"] = py::bytes(made.packed);
+    found["packed_starts"] = bytes_of(made.packed_starts);
+    found["packed_windows"] = bytes_of(made.packed_windows);
+    return found;
+}
 
 // The bytes of a term; a lone surrogate is encoded like any other character.
 std::string encoded(PyObject* term) {
@@ -229,7 +276,9 @@ class Searcher {
 void bind(py::module_& module) {
     py::register_exception<Damaged>(module, "Damaged", PyExc_ValueError);
     py::class_<Held>(module, "KeywordSegment")
-        .def(py::init<std::string, const py::dict&>(), py::arg("name"), py::arg("arrays"));
+        .def(py::init<std::string, const py::dict&>(), py::arg("name"), py::arg("arrays"))
+        .def("unpacked", &unpacked, py::arg("first"), py::arg("end"))
+        .def("compact", &compact);
     py::class_<Searcher>(module, "KeywordSearcher")
         .def(py::init<py::list, const Masks&, std::uint64_t, double>(), py::arg("segments"),
              py::arg("live"), py::arg("rows"), py::arg("average"))

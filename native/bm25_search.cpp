@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "best.hpp"
+#include "bm25_compact.hpp"
 #include "bm25_window.hpp"
 
 namespace pincite::bm25 {
@@ -26,6 +27,10 @@ std::vector<Term> resolved(const KeywordData& data, const Group& group) {
     for (const std::string& word : group) {
         const std::size_t number = data.find(word);
         if (number == data.terms()) continue;
+        if (data.compact()) {
+            found.push_back({number, {}, {0, compact_count(data, number)}});
+            continue;
+        }
         const Span runs = data.runs(number);
         found.push_back({number, runs, data.postings(runs)});
     }
@@ -33,24 +38,21 @@ std::vector<Term> resolved(const KeywordData& data, const Group& group) {
 }
 
 // Marks the rows of a term's postings; those marked anew and live are counted.
-std::uint64_t marked(const Part& part, Span runs, std::vector<bool>* seen) {
-    const KeywordArrays& a = part.data->arrays();
+std::uint64_t marked(const Part& part, const Term& term, Postings& scratch,
+                     std::vector<bool>* seen) {
+    if (part.data->compact()) {
+        unpack(*part.data, term.number, scratch);
+    } else {
+        part.data->postings(term.number, scratch.rows, nullptr);
+    }
     std::uint64_t count = 0;
-    for (std::uint32_t run = runs.begin; run < runs.end; ++run) {
-        const std::uint32_t begin = a.run_starts[run], end = a.run_starts[run + 1];
-        if (begin > end) throw Damaged("a run ends before it begins");
-        const std::uint64_t base = std::uint64_t{a.run_blocks[run]} << kBlockBits;
-        const std::uint16_t* rows = a.rows.range(begin, end);
-        for (std::uint32_t i = 0; i < end - begin; ++i) {
-            const std::uint64_t row = base | rows[i];
-            if (row >= part.data->rows()) throw Damaged("a posting names a row that is not there");
-            if (part.live != nullptr && !part.live[row]) continue;
-            if (seen == nullptr) {
-                ++count;
-            } else if (!(*seen)[row]) {
-                (*seen)[row] = true;
-                ++count;
-            }
+    for (const std::uint32_t row : scratch.rows) {
+        if (part.live != nullptr && !part.live[row]) continue;
+        if (seen == nullptr) {
+            ++count;
+        } else if (!(*seen)[row]) {
+            (*seen)[row] = true;
+            ++count;
         }
     }
     return count;
@@ -58,12 +60,13 @@ std::uint64_t marked(const Part& part, Span runs, std::vector<bool>* seen) {
 
 std::uint64_t part_frequency(const Part& part, const std::vector<Term>& terms) {
     if (terms.empty()) return 0;
+    Postings postings;
     if (terms.size() == 1) {
-        return part.live ? marked(part, terms[0].runs, nullptr) : terms[0].postings.size();
+        return part.live ? marked(part, terms[0], postings, nullptr) : terms[0].postings.size();
     }
     std::vector<bool> seen(part.data->rows());
     std::uint64_t total = 0;
-    for (const Term& term : terms) total += marked(part, term.runs, &seen);
+    for (const Term& term : terms) total += marked(part, term, postings, &seen);
     return total;
 }
 
@@ -115,7 +118,7 @@ class Search {
    private:
     void weigh(const std::vector<Own>& terms);
     void walk();
-    void walk_block(std::size_t block, const std::uint32_t* row, const std::uint32_t* end);
+    void walk_rows(const std::uint32_t* row, const std::uint32_t* end);
     void visit(std::size_t window);
     bool choose(std::size_t window);
     void collect(std::uint32_t threshold, std::size_t first_essential);
@@ -124,11 +127,12 @@ class Search {
     void settle_sparse();
     void settle_dense();
     void offer(const Candidate& candidate, double score);
-    double exact(std::uint32_t row) const;
+    double exact(std::uint32_t row);
     double contribution(std::size_t group, std::uint32_t tf, std::uint32_t row) const;
     std::uint32_t frequency(const List& list, std::size_t at) const;
     bool allowed(std::uint32_t row) const;
     std::uint32_t row_of(const Candidate& candidate) const;
+    std::size_t window() const { return first_row_ >> kWindowBits; }
     void update_threshold();
 
     const std::vector<double>& weights_;
@@ -171,7 +175,7 @@ void Search::weigh(const std::vector<Own>& terms) {
     double total = 0.0;
     for (const Own& own : terms) total += weights_[own.group] * most;
     quantum_ = (65534.0 - 2.0 * static_cast<double>(terms.size())) / total;
-    s_.prepare(terms.size(), part_.data->windows());
+    s_.prepare(*part_.data, terms.size());
     for (std::size_t i = 0; i < terms.size(); ++i) {
         List& list = s_.lists[i];
         list.group = terms[i].group;
@@ -215,36 +219,43 @@ bool Search::choose(std::size_t window) {
     return collect_flagged(part_.allow + first, size, most, s_.candidates);
 }
 
-// Few rows are looked up one by one, a block of windows at a time.
+// Few rows are looked up one by one, a block of windows at a time; where postings are packed, a
+// window at a time.
 void Search::walk() {
+    const std::size_t bits = part_.data->compact() ? kWindowBits : kBlockBits;
     const std::uint32_t* const end = part_.chosen + part_.chosen_count;
     for (const std::uint32_t* row = part_.chosen; row != end;) {
-        const std::size_t block = *row >> kBlockBits;
-        const std::uint32_t* next =
-            std::lower_bound(row, end, static_cast<std::uint64_t>(block + 1) << kBlockBits);
-        walk_block(block, row, next);
+        const std::uint64_t beyond = ((std::uint64_t{*row} >> bits) + 1) << bits;
+        const std::uint32_t* next = std::lower_bound(row, end, beyond);
+        const std::size_t first = (beyond - (std::uint64_t{1} << bits)) >> kWindowBits;
+        const std::uint32_t total =
+            s_.activate_all(first, std::min<std::size_t>(beyond >> kWindowBits, s_.windows));
+        for (; row != next && total >= threshold_; row = std::min(next, row + kWindowRows)) {
+            walk_rows(row, std::min(next, row + kWindowRows));
+        }
         row = next;
     }
 }
 
-void Search::walk_block(std::size_t block, const std::uint32_t* row, const std::uint32_t* end) {
+void Search::walk_rows(const std::uint32_t* row, const std::uint32_t* end) {
+    const std::size_t block = *row >> kBlockBits, window = *row >> kWindowBits;
     first_row_ = block << kBlockBits;
-    std::uint32_t rest = s_.activate_block(block);
-    if (rest < threshold_) return;
-    Candidates& candidates = s_.candidates;
-    for (; row != end; row += std::min<std::ptrdiff_t>(end - row, kWindowRows)) {
-        candidates.resize(0);
-        const std::uint32_t* const last = row + std::min<std::ptrdiff_t>(end - row, kWindowRows);
-        for (const std::uint32_t* own = row; own != last; ++own) candidates.push(*own & 0xFFFF, 0);
-        std::uint32_t left = rest;
-        for (std::size_t i = s_.active.size(); i-- > 0 && !candidates.empty();) {
-            left -= s_.active[i].bound;
-            const std::uint32_t needed = threshold_ > left ? threshold_ - left : 0;
-            add_sought(*s_.active[i].list, block, candidates);
-            candidates.keep([needed](const Candidate& each) { return each.bound >= needed; });
+    s_.candidates.resize(0);
+    for (; row != end; ++row) s_.candidates.push(*row & 0xFFFF, 0);
+    std::uint32_t rest = s_.active_total();
+    for (std::size_t i = s_.active.size(); i-- > 0 && !s_.candidates.empty();) {
+        rest -= s_.active[i].bound;
+        const std::uint32_t needed = threshold_ > rest ? threshold_ - rest : 0;
+        List& list = *s_.active[i].list;
+        if (list.packed == nullptr) {
+            add_sought(list, block, s_.candidates);
+        } else {
+            s_.open(list, window);
+            add_packed(list, s_.candidates);
         }
-        settle_sparse();
+        s_.candidates.keep([needed](const Candidate& each) { return each.bound >= needed; });
     }
+    settle_sparse();
 }
 
 void Search::visit(std::size_t window) {
@@ -275,6 +286,7 @@ void Search::visit(std::size_t window) {
 // Candidates from the lists from `first` on.
 void Search::collect(std::uint32_t threshold, std::size_t first) {
     const std::size_t count = s_.active.size() - first;
+    for (std::size_t i = first; i < s_.active.size(); ++i) s_.complete(s_.active[i], window());
     bm25::collect(s_.active.data() + first, count, threshold, s_.scores, s_.candidates);
     if (part_.allow == nullptr && part_.live == nullptr) return;
     s_.candidates.keep([this](const Candidate& candidate) { return allowed(row_of(candidate)); });
@@ -284,13 +296,20 @@ void Search::collect(std::uint32_t threshold, std::size_t first) {
 // of their bounds.
 void Search::probe(std::size_t count, std::uint32_t rest) {
     while (count > 0 && !s_.candidates.empty()) {
-        const Active& list = s_.active[--count];
+        Active& list = s_.active[--count];
         rest -= list.bound;
         const std::uint32_t needed = threshold_ > rest ? threshold_ - rest : 0;
-        if (s_.candidates.size() * kProbeCost > list.count) {
-            add_merged(list, s_.scores, s_.candidates);
+        const bool packed = list.list->packed != nullptr;
+        if (s_.candidates.size() * (packed ? kPackedCost : kProbeCost) <= list.count) {
+            if (packed) {
+                s_.open(*list.list, window());
+                add_packed(*list.list, s_.candidates);
+            } else {
+                add_probed(list, s_.candidates);
+            }
         } else {
-            add_probed(list, s_.candidates);
+            s_.complete(list, window());
+            add_merged(list, s_.scores, s_.candidates);
         }
         s_.candidates.keep([needed](const Candidate& candidate) { return candidate.bound >= needed; });
     }
@@ -344,10 +363,13 @@ std::uint32_t Search::frequency(const List& list, std::size_t at) const {
     const std::uint8_t code = list.codes[at];
     if (code >= part_.data->arrays().code_tfs.size()) throw Damaged("a posting has no such code");
     const std::uint32_t tf = code_tfs_[code];
-    return tf <= kExact ? tf : part_.data->large_frequency(at);
+    if (tf <= kExact) return tf;
+    if (!part_.data->compact()) return part_.data->large_frequency(at);
+    const std::size_t first = list.packed == nullptr ? 0 : list.starts[list.window];
+    return list.unpacked->large_frequency(static_cast<std::uint32_t>(at - first));
 }
 
-double Search::exact(std::uint32_t row) const {
+double Search::exact(std::uint32_t row) {
     prefetch(part_.data->arrays().lengths.peek(row));
     const std::uint16_t low = static_cast<std::uint16_t>(row);
     const std::size_t window = row >> kWindowBits;
@@ -356,7 +378,13 @@ double Search::exact(std::uint32_t row) const {
         const std::size_t group = s_.lists[i].group;
         std::uint32_t tf = 0;
         for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
-            const List& list = s_.lists[i];
+            List& list = s_.lists[i];
+            if (list.packed != nullptr) {
+                s_.open(list, window);
+                const std::uint32_t place = list.unpacked->find(low);
+                if (place < list.unpacked->count()) tf += list.unpacked->frequency(place);
+                continue;
+            }
             const std::uint32_t at = list.seek(window, low);
             if (at < list.starts[window + 1] && list.rows[at] == low) {
                 tf += frequency(list, at);
@@ -372,13 +400,14 @@ void Search::settle_dense() {
     std::vector<double>& scores = s_.dense;
     std::vector<std::uint32_t>& tfs = s_.frequencies;
     scores.assign(kWindowRows, 0.0);
-    const std::size_t window = first_row_ >> kWindowBits;
+    const std::size_t window = this->window();
     const std::size_t size = std::min(kWindowRows, part_.data->rows() - first_row_);
     for (std::size_t i = 0; i < s_.lists.size();) {
         const std::size_t group = s_.lists[i].group;
         tfs.assign(kWindowRows, 0);
         for (; i < s_.lists.size() && s_.lists[i].group == group; ++i) {
-            const List& list = s_.lists[i];
+            List& list = s_.lists[i];
+            s_.complete(list, window);
             for (std::uint32_t at = list.starts[window]; at < list.starts[window + 1]; ++at) {
                 tfs[list.rows[at] & kLocal] += frequency(list, at);
             }

@@ -30,11 +30,16 @@ void Checked::verify(std::size_t begin, std::size_t end) const {
 KeywordData::KeywordData(KeywordArrays arrays) : arrays_(std::move(arrays)) {
     const KeywordArrays& a = arrays_;
     const std::size_t long_terms = a.long_terms.size();
-    const bool fits = a.term_runs.size() > 0 && a.term_runs.size() == a.vocabulary_offsets.size() &&
-                      a.run_starts.size() == a.run_blocks.size() + 1 &&
-                      a.rows.size() == a.codes.size() && a.large_at.size() == a.large_tfs.size() &&
+    const std::size_t starts = long_terms * (windows() + 1);
+    const bool lists =
+        compact() ? a.packed_starts.size() == a.vocabulary_offsets.size() &&
+                        a.packed_windows.size() == starts && a.length_codes.size() == rows()
+                  : a.term_runs.size() == a.vocabulary_offsets.size() &&
+                        a.run_starts.size() == a.run_blocks.size() + 1 &&
+                        a.rows.size() == a.codes.size() && a.large_at.size() == a.large_tfs.size();
+    const bool fits = lists && a.vocabulary_offsets.size() > 0 &&
                       a.code_tfs.size() == a.code_lengths.size() && a.code_tfs.size() < kCodes &&
-                      a.window_starts.size() == long_terms * (windows() + 1) &&
+                      a.window_starts.size() == starts &&
                       a.window_codes.size() == long_terms * windows() * kGroups;
     if (!fits) throw Damaged("its arrays differ in length");
 }
@@ -72,6 +77,76 @@ Span KeywordData::postings(Span runs) const {
         throw Damaged("a term's postings lie outside of it");
     }
     return found;
+}
+
+const CodeTable& KeywordData::code_table() const {
+    std::call_once(table_made_, [this] {
+        const std::size_t count = arrays_.code_tfs.size();
+        table_ = CodeTable(arrays_.code_tfs.range(0, count), arrays_.code_lengths.range(0, count),
+                           count);
+    });
+    return table_;
+}
+
+void KeywordData::postings(std::size_t term, std::vector<std::uint32_t>& rows,
+                           std::vector<std::uint32_t>* tfs) const {
+    const KeywordArrays& a = arrays_;
+    const Span own = runs(term), all = postings(own);
+    rows.clear();
+    if (tfs) tfs->clear();
+    for (std::uint32_t run = own.begin; run < own.end; ++run) {
+        const std::uint32_t begin = a.run_starts[run], end = a.run_starts[run + 1];
+        const std::uint32_t base = std::uint32_t{a.run_blocks[run]} << kBlockBits;
+        if (begin < all.begin || begin > end || end > all.end) {
+            throw Damaged("a run lies outside of its term");
+        }
+        const std::uint16_t* low = a.rows.range(begin, end);
+        const std::uint8_t* codes = a.codes.range(begin, end);
+        for (std::uint32_t i = 0; i < end - begin; ++i) {
+            const std::uint32_t row = base | low[i];
+            if (row >= this->rows() || (!rows.empty() && row <= rows.back())) {
+                throw Damaged("postings do not ascend");
+            }
+            rows.push_back(row);
+            if (!tfs) continue;
+            const std::uint32_t tf = a.code_tfs[codes[i]];
+            tfs->push_back(tf <= kExact ? tf : large_frequency(begin + i));
+            if (tfs->back() == 0) throw Damaged("a posting has a frequency of 0");
+        }
+    }
+}
+
+CodeTable::CodeTable(const std::uint32_t* tfs, const std::uint32_t* lengths, std::size_t count) {
+    std::vector<std::uint32_t> edges(lengths, lengths + count);
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    by_class_.clear();
+    for (std::size_t i = 0; i < count;) {
+        std::size_t end = i + 1;
+        for (; end < count && tfs[end] == tfs[i]; ++end) {
+            if (lengths[end] <= lengths[end - 1]) throw Damaged("its codes do not ascend");
+        }
+        if (!lasts_.empty() && tfs[i] <= lasts_.back()) throw Damaged("its codes do not ascend");
+        lasts_.push_back(tfs[i]);
+        by_class_.emplace_back();
+        for (std::size_t edge = 0, at = i; edge < kCodes; ++edge) {
+            while (edge < edges.size() && at + 1 < end && lengths[at + 1] <= edges[edge]) ++at;
+            by_class_.back()[edge] = static_cast<std::uint8_t>(at);
+        }
+        i = end;
+    }
+    if (count == 0) by_class_.emplace_back();
+    for (std::uint32_t tf = 1; tf <= kExact && count; ++tf) {
+        for (std::size_t length = 0; length < kCodes; ++length) {
+            near_[tf - 1][length] = by_class(tf, static_cast<std::uint8_t>(length));
+        }
+    }
+}
+
+std::uint8_t CodeTable::by_class(std::uint32_t tf, std::uint8_t length) const {
+    const auto found = std::lower_bound(lasts_.begin(), lasts_.end(), tf);
+    if (tf == 0 || found == lasts_.end()) throw Damaged("a frequency has no code");
+    return by_class_[static_cast<std::size_t>(found - lasts_.begin())][length];
 }
 
 bool KeywordData::long_place(std::size_t term, std::size_t* place) const {

@@ -1,14 +1,17 @@
 // The arrays of a keyword segment (laid out in pincite/bm25/segment.py), verified as they are read.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pincite::bm25 {
 
@@ -95,6 +98,8 @@ constexpr std::size_t kGroups = 4;  // bounds of a window
 constexpr std::size_t kCodes = 256;
 constexpr std::uint32_t kExact = 8;  // frequencies up to here are told by their code
 
+// What a segment holds. The compact layout has the last four arrays, the other has those of runs,
+// rows, codes and large frequencies.
 struct KeywordArrays {
     Column<std::uint8_t> vocabulary;
     Column<std::uint32_t> vocabulary_offsets, term_runs, run_starts;
@@ -103,6 +108,37 @@ struct KeywordArrays {
     Column<std::uint32_t> large_at, large_tfs, code_tfs, code_lengths, lengths, long_terms;
     Column<std::uint32_t> window_starts;
     Column<std::uint8_t> window_codes;
+    Column<std::uint8_t> packed, length_codes;
+    Column<std::uint32_t> packed_starts, packed_windows;
+};
+
+// The code of a posting, by its frequency and the code of its row's length.
+class CodeTable {
+   public:
+    CodeTable() = default;
+    // Of codes that ascend by class of frequencies, then length. Throws Damaged for others.
+    CodeTable(const std::uint32_t* tfs, const std::uint32_t* lengths, std::size_t count);
+
+    // Of a frequency up to kExact, less one.
+    std::uint8_t near(std::uint32_t before, std::uint8_t length) const {
+        return near_[before][length];
+    }
+
+    std::uint8_t code(std::uint32_t tf, std::uint8_t length) const {
+        return tf - 1 < kExact ? near_[tf - 1][length] : by_class(tf, length);
+    }
+
+    // That bounds every frequency.
+    std::uint8_t most(std::uint8_t length) const { return by_class_.back()[length]; }
+
+   private:
+    std::uint8_t by_class(std::uint32_t tf, std::uint8_t length) const;
+
+    using Row = std::array<std::uint8_t, kCodes>;
+
+    std::array<Row, kExact> near_{};
+    std::vector<std::uint32_t> lasts_;  // the largest frequency of each class
+    std::vector<Row> by_class_ = std::vector<Row>(1);
 };
 
 class KeywordData {
@@ -112,7 +148,11 @@ class KeywordData {
 
     std::size_t rows() const { return arrays_.lengths.size(); }
     std::size_t windows() const { return (rows() + kWindowRows - 1) >> kWindowBits; }
-    std::size_t terms() const { return arrays_.term_runs.size() - 1; }
+    std::size_t terms() const { return arrays_.vocabulary_offsets.size() - 1; }
+
+    // Whether postings are packed (see bm25_compact.hpp).
+    bool compact() const { return arrays_.packed_starts.size() > 0; }
+    const CodeTable& code_table() const;
 
     // The number of a term, or terms().
     std::size_t find(std::string_view term) const;
@@ -120,6 +160,10 @@ class KeywordData {
     // A term's runs, and its postings.
     Span runs(std::size_t term) const;
     Span postings(Span runs) const;
+
+    // The same, read; their frequencies, unless that is null.
+    void postings(std::size_t term, std::vector<std::uint32_t>& rows,
+                  std::vector<std::uint32_t>* tfs) const;
 
     // Where a term of many postings has its bounds; false for others.
     bool long_place(std::size_t term, std::size_t* place) const;
@@ -135,6 +179,8 @@ class KeywordData {
     std::string_view term(std::size_t number) const;
 
     KeywordArrays arrays_;
+    mutable std::once_flag table_made_;
+    mutable CodeTable table_;
 };
 
 }  // namespace pincite::bm25

@@ -4,57 +4,10 @@
 #include <cstring>
 #include <functional>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define PINCITE_X86 1
-#include <immintrin.h>
-#endif
+#include "bm25_near.hpp"
 
 namespace pincite::bm25 {
 namespace {
-
-// The first of `count` ascending rows that is not below `low`. Free of branches that depend on
-// the data, so that several searches overlap; multiplied, because compilers branch on a choice.
-inline std::size_t lower_bound(const std::uint16_t* rows, std::size_t count, std::uint16_t low) {
-    const std::uint16_t* base = rows;
-    while (count > 1) {
-        const std::size_t half = count / 2;
-        base += static_cast<std::size_t>(base[half - 1] < low) * half;
-        count -= half;
-    }
-    return static_cast<std::size_t>(base - rows) + (count == 1 && *base < low);
-}
-
-// How many of `kNear` rows are below `low`.
-constexpr std::size_t kNear = 64;
-
-inline std::size_t count_below(const std::uint16_t* rows, std::uint16_t low) {
-#ifdef PINCITE_X86
-    const __m128i sought = _mm_set1_epi16(static_cast<short>(low)), zero = _mm_setzero_si128();
-    __m128i others = zero;  // minus how many in each lane are not below
-    for (std::size_t i = 0; i < kNear; i += 8) {
-        const __m128i own = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i));
-        others = _mm_add_epi16(others, _mm_cmpeq_epi16(_mm_subs_epu16(sought, own), zero));
-    }
-    const __m128i sums = _mm_madd_epi16(others, _mm_set1_epi16(-1));
-    const __m128i halves = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
-    const __m128i whole = _mm_add_epi32(halves, _mm_shuffle_epi32(halves, 0xB1));
-    return kNear - static_cast<std::size_t>(_mm_cvtsi128_si32(whole));
-#else
-    return lower_bound(rows, kNear, low);
-#endif
-}
-
-// The same within a window, whose rows lie at random as a rule: `low` is looked for about where
-// it then lies, and everywhere when it is not there.
-inline std::size_t find_near(const std::uint16_t* rows, std::size_t count, std::uint16_t low) {
-    if (count <= kNear) return lower_bound(rows, count, low);
-    const std::size_t guess = ((low & kLocal) * count) >> kWindowBits;
-    const std::size_t first = std::min(guess > kNear / 2 ? guess - kNear / 2 : 0, count - kNear);
-    const std::size_t below = count_below(rows + first, low);
-    if (below > 0 && below < kNear) return first + below;
-    if (below == 0) return lower_bound(rows, first, low);
-    return first + kNear + lower_bound(rows + first + kNear, count - first - kNear, low);
-}
 
 void bind_long(const KeywordData& data, std::size_t place, Span postings, List& list,
                std::uint16_t* bounds) {
@@ -63,6 +16,10 @@ void bind_long(const KeywordData& data, std::size_t place, Span postings, List& 
     list.starts = a.window_starts.range(place * (windows + 1), (place + 1) * (windows + 1));
     const std::uint8_t* codes =
         a.window_codes.range(place * windows * kGroups, (place + 1) * windows * kGroups);
+    if (data.compact()) {
+        list.packed = a.packed_windows.range(place * (windows + 1), (place + 1) * (windows + 1));
+        list.window = windows;
+    }
     bool fits = list.starts[0] == postings.begin && list.starts[windows] == postings.end;
     for (std::size_t w = 0; w < windows; ++w) {
         fits &= list.starts[w] <= list.starts[w + 1];
@@ -94,6 +51,25 @@ void bind_short(const KeywordData& data, Span runs, Span postings, List& list,
         }
     }
     while (window < windows) starts[++window] = postings.end;
+    list.starts = starts;
+}
+
+// A short term of the compact layout.
+void bind_packed(const KeywordData& data, std::size_t term, List& list,
+                 std::vector<std::uint32_t>& wide, std::uint32_t* starts, std::uint16_t* bounds) {
+    const std::size_t windows = data.windows();
+    std::fill(bounds, bounds + windows, std::uint16_t{0});
+    list.unpacked->open_term(data, term, wide);
+    list.rows = list.unpacked->rows.data();
+    list.codes = list.unpacked->codes.data();
+    std::size_t window = 0;
+    starts[0] = 0;
+    for (std::uint32_t at = 0; at < wide.size(); ++at) {
+        const std::size_t own = wide[at] >> kWindowBits;
+        while (window < own) starts[++window] = at;
+        bounds[own] = std::max(bounds[own], list.table[list.codes[at]]);
+    }
+    while (window < windows) starts[++window] = static_cast<std::uint32_t>(wide.size());
     list.starts = starts;
 }
 
@@ -218,8 +194,10 @@ Scratch& scratch() {
     return own;
 }
 
-void Scratch::prepare(std::size_t count, std::size_t window_count) {
-    windows = window_count;
+void Scratch::prepare(const KeywordData& own, std::size_t count) {
+    data = &own;
+    windows = own.windows();
+    if (own.compact() && unpacked.size() < count) unpacked.resize(count);
     lists.resize(count);
     starts.resize(count * (windows + 1));
     bounds.resize(count * windows);
@@ -261,7 +239,7 @@ void Scratch::add(const Active& list) {
 std::size_t Scratch::activate(std::size_t window) {
     active.clear();
     std::size_t postings = 0;
-    for (const List& list : lists) {
+    for (List& list : lists) {
         const std::uint32_t begin = list.starts[window], count = list.starts[window + 1] - begin;
         if (count == 0) continue;
         postings += count;
@@ -270,19 +248,46 @@ std::size_t Scratch::activate(std::size_t window) {
     return postings;
 }
 
-std::uint32_t Scratch::activate_block(std::size_t block) {
+std::uint32_t Scratch::activate_all(std::size_t first, std::size_t end) {
     active.clear();
-    const std::size_t first = block << (kBlockBits - kWindowBits);
-    const std::size_t end = std::min(windows, first + (1 << (kBlockBits - kWindowBits)));
-    for (const List& list : lists) {
+    for (List& list : lists) {
         const std::uint16_t most = *std::max_element(list.bounds + first, list.bounds + end);
         if (most > 0) add({&list, most, 0, nullptr, nullptr, nullptr});
     }
     return active_total();
 }
 
+void Scratch::unpack(List& list, std::size_t window) const {
+    list.window = windows;  // none, should this throw
+    list.unpacked->open_window(*data, list.packed[window], list.packed[window + 1], window,
+                               list.starts[window + 1] - list.starts[window]);
+    list.window = window;
+}
+
+void Scratch::complete(List& list, std::size_t window) const {
+    if (list.packed == nullptr) return;
+    open(list, window);
+    list.unpacked->complete();
+    list.rows = list.unpacked->rows.data() - list.starts[window];
+    list.codes = list.unpacked->codes.data() - list.starts[window];
+}
+
+void Scratch::complete(Active& own, std::size_t window) const {
+    if (own.list->packed == nullptr) return;
+    complete(*own.list, window);
+    own.rows = own.list->unpacked->rows.data();
+    own.codes = own.list->unpacked->codes.data();
+}
+
 void Scratch::fetch(std::size_t window) const {
     for (const List& list : lists) {
+        if (list.packed != nullptr) {
+            const void* first = data->arrays().packed.peek(list.packed[window]);
+            for (std::size_t at = 0; at < 4; ++at) {
+                prefetch(static_cast<const std::uint8_t*>(first) + 64 * at);
+            }
+            continue;
+        }
         const std::uint32_t begin = list.starts[window], end = list.starts[window + 1];
         const std::uint32_t some = begin + std::min(end - begin, kFetched);
         for (std::uint32_t at = begin; at < some; at += 32) prefetch(list.rows + at);
@@ -300,17 +305,21 @@ void bind(const KeywordData& data, const Term& term, Scratch& scratch, std::size
     const Span postings = term.postings;
     const KeywordArrays& a = data.arrays();
     List& list = scratch.lists[i];
-    list.rows = a.rows.range(postings.begin, postings.end) - postings.begin;
-    list.codes = a.codes.range(postings.begin, postings.end) - postings.begin;
+    list.packed = nullptr;
     std::uint16_t* bounds = scratch.bounds.data() + i * scratch.windows;
+    std::uint32_t* starts = scratch.starts.data() + i * (scratch.windows + 1);
     list.bounds = bounds;
     std::size_t place;
-    if (data.long_place(term.number, &place)) {
-        bind_long(data, place, postings, list, bounds);
+    const bool is_long = data.long_place(term.number, &place);
+    if (data.compact()) {
+        list.unpacked = &scratch.unpacked[i];
+        if (!is_long) return bind_packed(data, term.number, list, scratch.wide, starts, bounds);
     } else {
-        bind_short(data, term.runs, postings, list,
-                   scratch.starts.data() + i * (scratch.windows + 1), bounds);
+        list.rows = a.rows.range(postings.begin, postings.end) - postings.begin;
+        list.codes = a.codes.range(postings.begin, postings.end) - postings.begin;
     }
+    if (is_long) return bind_long(data, place, postings, list, bounds);
+    bind_short(data, term.runs, postings, list, starts, bounds);
 }
 
 constexpr std::size_t kStripe = 64;
@@ -386,6 +395,19 @@ void add_probed(const Active& list, Candidates& candidates) {
         if (at < list.count && list.rows[at] == low) {
             candidate.bound = static_cast<std::uint16_t>(candidate.bound +
                                                          list.table[list.codes[at]]);
+        }
+    }
+}
+
+void add_packed(const List& list, Candidates& candidates) {
+    const Unpacked& own = *list.unpacked;
+    const std::uint16_t high = static_cast<std::uint16_t>(list.window << kWindowBits);
+    for (Candidate& each : candidates) {
+        const std::uint16_t row = static_cast<std::uint16_t>(high | (each.local & kLocal));
+        const std::uint32_t place = own.find(row);
+        if (place < own.count()) {
+            each.bound = static_cast<std::uint16_t>(each.bound +
+                                                    list.table[own.bounding_code(place, row)]);
         }
     }
 }

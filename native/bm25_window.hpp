@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bm25_compact.hpp"
 #include "bm25_segment.hpp"
 #include "clones.hpp"
 
@@ -14,6 +15,9 @@ constexpr std::uint16_t kLocal = kWindowRows - 1;  // the bits of a row within i
 
 // Finding one row in a list costs about as much as reading this many postings.
 constexpr std::size_t kProbeCost = 8;
+
+// The same where the list has to be unpacked to be read.
+constexpr std::size_t kPackedCost = 2;
 
 // How many windows before its turn one is fetched.
 constexpr std::size_t kAhead = 3;
@@ -36,7 +40,8 @@ struct Candidate {
     std::uint16_t bound;
 };
 
-// A term's postings in the part that is searched. `rows` and `codes` are indexed by posting.
+// A term's postings in the part that is searched. `rows` and `codes` are indexed by posting; of a
+// long term in the compact layout, they hold one window at a time.
 struct List {
     std::size_t group;
     const std::uint16_t* rows;
@@ -44,6 +49,9 @@ struct List {
     const std::uint32_t* starts;  // of each window, and the end
     const std::uint16_t* bounds;  // of each window
     std::uint16_t table[kCodes];  // of each code
+    Unpacked* unpacked;  // in the compact layout, what `rows` and `codes` point to
+    const std::uint32_t* packed;  // where each window is packed; null for other terms
+    std::size_t window;           // the one that is unpacked
 
     // The first posting of the window that is not below `low`, or the window's end.
     std::uint32_t seek(std::size_t window, std::uint16_t low) const;
@@ -51,7 +59,7 @@ struct List {
 
 // A list within the window, or the block of windows, that is searched.
 struct Active {
-    const List* list;
+    List* list;
     std::uint32_t bound;
     std::uint32_t count;
     const std::uint16_t* rows;
@@ -92,6 +100,8 @@ class Candidates {
 // Reused by every search of a thread.
 struct Scratch {
     std::vector<List> lists;
+    std::vector<Unpacked> unpacked;
+    std::vector<std::uint32_t> wide;
     std::vector<Active> active;  // by bound, ascending
     Candidates candidates;
     std::vector<std::uint16_t> scores;  // all zero between windows
@@ -102,10 +112,12 @@ struct Scratch {
     std::vector<std::uint32_t> totals;  // the bound of each window
     std::vector<std::uint32_t> order;
     std::size_t windows = 0;
+    const KeywordData* data = nullptr;
 
-    void prepare(std::size_t lists, std::size_t windows);
+    void prepare(const KeywordData& data, std::size_t lists);
 
     void add(const Active& list);  // to `active`, in its place
+    void unpack(List& list, std::size_t window) const;
 
     // Fills `totals` and `order`: the windows with the highest bounds, highest first, then the rest
     // as they lie in memory. How many the first are.
@@ -114,10 +126,17 @@ struct Scratch {
     // Fills `active`, by bound, ascending; the number of postings in it.
     std::size_t activate(std::size_t window);
 
-    // Fills `active` for a block, without postings; the sum of its bounds.
-    std::uint32_t activate_block(std::size_t block);
+    // Fills `active` for windows [first, end), without postings; the sum of its bounds.
+    std::uint32_t activate_all(std::size_t first, std::size_t end);
 
     std::uint32_t active_total() const;
+
+    // Has a packed list ready to be looked up in a window; and its `rows` and `codes` filled.
+    void open(List& list, std::size_t window) const {
+        if (list.packed != nullptr && list.window != window) unpack(list, window);
+    }
+    void complete(List& list, std::size_t window) const;
+    void complete(Active& active, std::size_t window) const;
 
     // Asks for the postings of a window that will soon be searched: windows are not visited in the
     // order in which they lie in memory.
@@ -142,6 +161,9 @@ void collect(const Active* lists, std::size_t count, std::uint32_t threshold,
 // Add a list's bounds to the candidates that it holds: by reading it, or by seeking in it.
 void add_merged(const Active& list, std::vector<std::uint16_t>& scores, Candidates& candidates);
 void add_probed(const Active& list, Candidates& candidates);
+
+// The same where the list is packed; the window is open.
+void add_packed(const List& list, Candidates& candidates);
 
 // The same for candidates of a block, whose `local` are the low bits of their rows.
 void add_sought(const List& list, std::size_t block, Candidates& candidates);

@@ -17,7 +17,7 @@ from pincite.bm25.index import BM25Index
 from pincite.bm25.packing import LONG, WINDOW
 from pincite.bm25.reader import Reader
 from pincite.bm25.search import search_segments
-from pincite.bm25.segment import KeywordSegment, build_arrays, merge_arrays
+from pincite.bm25.segment import KeywordSegment, build_arrays, compact_arrays, merge_arrays
 from pincite.dense.index import DenseIndex
 from pincite.errors import StoreCorrupt, StoreNotFound
 from pincite.segments.file import SegmentFile, write_segment
@@ -26,8 +26,8 @@ ROWS = WINDOW + LONG + 5
 QUERIES = [[("common",)], [("common",), ("t3",)], [("t1", "t2"), ("rare", "absent")], [("zz",)]]
 
 
-@pytest.fixture(scope="module")
-def arrays() -> dict[str, np.ndarray]:
+@pytest.fixture(scope="module", params=["fast", "small"])
+def arrays(request) -> dict[str, np.ndarray]:
     """Two windows, a term that has bounds, frequencies of every kind."""
     documents = [
         (
@@ -36,7 +36,10 @@ def arrays() -> dict[str, np.ndarray]:
         )
         for row in range(ROWS)
     ]
-    return build_arrays(documents)
+    made = build_arrays(documents)
+    if request.param == "fast":
+        return made
+    return compact_arrays(KeywordSegment.from_arrays(made))
 
 
 edits = st.lists(

@@ -33,18 +33,21 @@ MANIFEST: Final = "manifest.bm25"
 _KIND: Final = "bm25"
 _SEGMENT_KIND: Final = "bm25-segment"
 _VERSION: Final = 1
+_COMPACT_VERSION: Final = 2  # its segments may be compact
 _SEGMENT_FILE: Final = re.compile(r"[0-9a-f]{16}\.seg(\.tmp)?")
 _ATTEMPTS: Final = 5
 
 
 @dataclass(slots=True)
 class Commit:
-    """What a manifest publishes; ``settings`` are the index's own."""
+    """What a manifest publishes; ``settings`` are the index's own. ``compact`` is how postings are
+    laid out."""
 
     segments: Sequence[Segment]
     live: Sequence[Mask | None]
     settings: Mapping[str, Any] = field(default_factory=dict)
     token: str = ""
+    compact: bool = False
 
 
 def write_commit(
@@ -65,7 +68,9 @@ def write_commit(
         )
     for segment, live in zip(commit.segments, commit.live, strict=True):
         if not (known and segment.file and (folder / segment.file).exists()):
-            segment.file = _write_segment(folder, segment, segment.arrays(live, record_of))
+            segment.file = _write_segment(
+                folder, segment, segment.arrays(live, record_of, compact=commit.compact)
+            )
     _sync(folder)
     commit.token = secrets.token_hex(8)
     _write(folder, MANIFEST, [_manifest(commit)])
@@ -101,7 +106,7 @@ def _open_manifest(folder: Path) -> SegmentFile:
     manifest = SegmentFile.open(data, name=str(path))
     if manifest.kind != _KIND:
         raise index_corrupt(str(path), f"it is a {manifest.kind}")
-    if manifest.version > _VERSION:
+    if manifest.version > _COMPACT_VERSION:
         raise StoreCorrupt(
             f"The index {folder} has version {manifest.version}; open it with a newer Pincite."
         )
@@ -172,7 +177,8 @@ def _manifest(commit: Commit) -> bytes:
         if live is not None
     }
     meta = {"segments": entries, "settings": dict(commit.settings), "token": commit.token}
-    return write_segment(_KIND, _VERSION, dead, meta)
+    version = _COMPACT_VERSION if commit.compact else _VERSION
+    return write_segment(_KIND, version, dead, meta)
 
 
 def _write_segment(folder: Path, segment: Segment, arrays: Arrays) -> str:

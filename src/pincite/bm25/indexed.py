@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pincite.bm25.builder import Analysis, keyword_arrays
 from pincite.bm25.search import Mask
-from pincite.bm25.segment import ArraySource, KeywordSegment, merge_arrays
+from pincite.bm25.segment import ArraySource, KeywordSegment, compact_arrays, merge_arrays
 from pincite.errors import StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.ids import IdTable, build_ids, merge_ids
@@ -62,9 +62,22 @@ class Segment:
     def rows(self) -> int:
         return self.keyword.rows
 
-    def arrays(self, live: Mask | None = None, record_of: RecordOf | None = None) -> Arrays:
-        """Every array by name, to be written, with a record of each live row."""
+    def arrays(
+        self,
+        live: Mask | None = None,
+        record_of: RecordOf | None = None,
+        *,
+        compact: bool | None = None,
+    ) -> Arrays:
+        """Every array by name, to be written, with a record of each live row; with postings in the
+        ``compact`` layout or the other, None for the one that they have."""
         held = {name: self._source.array(name) for name in self._source.names}
+        if compact is not None and compact != self.keyword.compact:
+            whole = np.ones(self.rows, dtype=np.bool_)
+            made = (
+                compact_arrays(self.keyword) if compact else merge_arrays([self.keyword], [whole])
+            )
+            held = {n: a for n, a in held.items() if n not in self.keyword.names} | made
         if record_of is None:
             return held
         kept = [

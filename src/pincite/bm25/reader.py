@@ -36,18 +36,22 @@ __all__ = ["Reader"]
 
 _MANIFEST: Final = "manifest.bm25"
 _ARRAYS: Final = (
-    "vocabulary", "vocabulary_offsets", "term_runs", "run_starts", "run_blocks", "rows", "codes",
-    "large_at", "large_tfs", "code_tfs", "code_lengths", "lengths", "long_terms", "window_starts",
-    "window_codes",
+    "vocabulary", "vocabulary_offsets", "code_tfs", "code_lengths", "lengths", "long_terms",
+    "window_starts", "window_codes",
 )  # fmt: skip
+_LISTS: Final = (
+    "term_runs", "run_starts", "run_blocks", "rows", "codes", "large_at", "large_tfs",
+)  # fmt: skip
+_COMPACT: Final = ("packed", "packed_starts", "packed_windows", "length_codes")
 
 
 class _Segment:
     """The postings of a segment and the ids of its rows, mapped."""
 
     def __init__(self, module: ModuleType, file: SegmentFile) -> None:
+        names = _ARRAYS + (_COMPACT if "packed" in file.names else _LISTS)
         self.native = module.KeywordSegment(
-            file.name, {name: file.unverified(name) for name in _ARRAYS}
+            file.name, {name: file.unverified(name) for name in names}
         )
         self.rows = file.unverified("lengths")[0].nbytes // 4
         self.length = file.blob("totals").cast("Q")[0]
@@ -103,7 +107,7 @@ class Reader:
         names = [each["file"] for each in entries]
         files = [SegmentFile.open(os.path.join(folder, name), name=name) for name in names]
         for file, entry in zip(files, entries, strict=True):
-            old = "term_runs" not in file.names
+            old = not {"term_runs", "packed"} & set(file.names)
             if entry["dead"] or old or file.checksum != entry["checksum"]:
                 raise _Beyond
         settings["languages"] = sorted({code for each in entries for code in each["languages"]})

@@ -21,7 +21,8 @@ Version 2. T terms, P postings, R rows, C <= 254 codes, all little-endian:
 Whoever builds a segment groups postings by term and calls ``packing.pack_arrays``. A bound made of
 codes holds under every k1, b and average length, so none of them is stored.
 
-Version 1 (``postings_offsets``, ``rows`` uint32, ``tfs``) is still read.
+Version 3 is the compact layout (see ``compact``). Version 1 (``postings_offsets``, ``rows`` uint32,
+``tfs``) is still read.
 """
 
 from __future__ import annotations
@@ -35,7 +36,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.packing import pack_arrays
+from pincite.bm25.compact import (
+    COMPACT,
+    Damage,
+    length_codes,
+    packed,
+    short_postings,
+    window_postings,
+)
+from pincite.bm25.packing import WINDOW, pack_arrays
 from pincite.errors import InvalidArgument, StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
@@ -45,6 +54,7 @@ __all__ = [
     "KeywordSegment",
     "Postings",
     "build_arrays",
+    "compact_arrays",
     "encoded",
     "merge_arrays",
 ]
@@ -54,12 +64,18 @@ Postings = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 _VERSION_1 = ("vocabulary", "vocabulary_offsets", "postings_offsets", "rows", "tfs", "lengths")
 _TYPES = {
-    "vocabulary": "<u1", "vocabulary_offsets": "<u4", "term_runs": "<u4", "run_starts": "<u4",
-    "run_blocks": "<u2", "rows": "<u2", "codes": "<u1", "large_at": "<u4", "large_tfs": "<u4",
-    "code_tfs": "<u4", "code_lengths": "<u4", "lengths": "<u4", "long_terms": "<u4",
-    "window_starts": "<u4", "window_codes": "<u1",
+    "vocabulary": "<u1", "vocabulary_offsets": "<u4", "code_tfs": "<u4", "code_lengths": "<u4",
+    "lengths": "<u4", "long_terms": "<u4", "window_starts": "<u4", "window_codes": "<u1",
 }  # fmt: skip
-_OFFSETS = {"vocabulary_offsets": "vocabulary", "term_runs": "run_blocks", "run_starts": "rows"}
+_LISTS = {
+    "term_runs": "<u4", "run_starts": "<u4", "run_blocks": "<u2", "rows": "<u2", "codes": "<u1",
+    "large_at": "<u4", "large_tfs": "<u4",
+}  # fmt: skip
+_COMPACT = dict(zip(COMPACT, ("<u1", "<u4", "<u4", "<u1"), strict=True))
+_OFFSETS = {
+    "vocabulary_offsets": "vocabulary", "term_runs": "run_blocks", "run_starts": "rows",
+    "packed_starts": "packed",
+}  # fmt: skip
 _ENCODING, _LONE_SURROGATES = "utf-8", "surrogatepass"
 
 
@@ -89,7 +105,9 @@ class KeywordSegment:
         """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
         self._name = source.name
         self._source = _upgraded(source)
-        self._raw = {name: self._stored(name) for name in _TYPES}
+        self.compact = _has(self._source, "packed")
+        self._types = _TYPES | (_COMPACT if self.compact else _LISTS)
+        self._raw = {name: self._stored(name) for name in self._types}
         self._held: dict[str, NDArray[Any]] = {}
         self._check_shape()
 
@@ -97,6 +115,11 @@ class KeywordSegment:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> KeywordSegment:
         """A segment over arrays in memory, as ``build_arrays`` returns them."""
         return cls(_Held(arrays))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of its arrays."""
+        return frozenset((*self._types, "totals"))
 
     @property
     def rows(self) -> int:
@@ -144,8 +167,7 @@ class KeywordSegment:
         index = self._lower_bound(wanted)
         if index == self.vocabulary_size or self._term(index) != wanted:
             return _nothing()
-        first, end = self._array("term_runs")[index : index + 2].tolist()
-        return self._postings(first, end)
+        return self._of_terms(index, index + 1)[1:]
 
     def span(self, term: str) -> tuple[int, int]:
         """Where a term's postings start and end among all; equal for an unknown term."""
@@ -158,12 +180,71 @@ class KeywordSegment:
 
     def inverted(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Term number, row and frequency of every posting, in stored order."""
-        runs = self._array("term_runs").astype(np.int64)
-        if runs.size and (runs[1:] < runs[:-1]).any():
+        counts, rows, tfs = self._of_terms(0, self.vocabulary_size)
+        return np.repeat(np.arange(len(counts)), counts), rows, tfs
+
+    def _of_terms(
+        self, first: int, end: int
+    ) -> tuple[NDArray[np.integer], NDArray[np.uint32], NDArray[np.uint32]]:
+        """Of the terms [first, end): how many postings each has, their rows and frequencies."""
+        if self.compact:
+            return self._unpacked(first, end)
+        runs = self._array("term_runs")[first : end + 1].astype(np.int64)
+        if (runs[1:] < runs[:-1]).any():
             raise self._corrupt("its runs go backwards")
-        starts = self._array("run_starts").astype(np.int64)[runs]
-        rows, tfs = self._postings(0, len(self._array("run_blocks")))
-        return np.repeat(np.arange(len(runs) - 1), np.diff(starts)), rows, tfs
+        rows, tfs = self._postings(int(runs[0]), int(runs[-1]))
+        return np.diff(self._array("run_starts").astype(np.int64)[runs]), rows, tfs
+
+    def _unpacked(
+        self, first: int, end: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+        module = native()
+        if module is None or self.native is None:
+            return self._unpacked_slowly(first, end)
+        try:
+            found = self.native.unpacked(first, end)
+        except module.Damaged as error:
+            raise self._corrupt(str(error)) from error
+        counts, rows, tfs = (np.frombuffer(each, dtype=np.uint32) for each in found)
+        return counts, rows, tfs
+
+    def _unpacked_slowly(
+        self, first: int, end: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+        places = {int(term): place for place, term in enumerate(self._array("long_terms"))}
+        try:
+            pairs = [self._unpacked_term(n, places.get(n)) for n in range(first, end)]
+        except Damage as error:
+            raise self._corrupt(str(error)) from error
+        rows, tfs = (_joined(each) for each in zip(*pairs, strict=True)) if pairs else _nothing()
+        if rows.size and rows.max() >= self.rows:
+            raise self._corrupt("a posting names a row that it does not have")
+        return np.array([len(each) for each, _ in pairs], dtype=np.uint32), rows, tfs
+
+    def _unpacked_term(self, term: int, place: int | None) -> Postings:
+        if place is None:
+            return short_postings(self._packed(*self._array("packed_starts")[term : term + 2]))
+        windows = -(-self.rows // WINDOW)
+        part = slice(place * (windows + 1), (place + 1) * (windows + 1))
+        starts = self._array("window_starts").reshape(-1)[part].tolist()
+        edges = self._array("packed_windows").reshape(-1)[part].tolist()
+        rows, tfs = [], []
+        for window in range(windows):
+            count = starts[window + 1] - starts[window]
+            size = min(WINDOW, self.rows - window * WINDOW)
+            if count < 0:
+                raise self._corrupt("its windows go backwards")
+            if count:
+                packed = self._packed(edges[window], edges[window + 1])
+                own, own_tfs = window_postings(packed, count, size)
+                rows.append(own + np.uint32(window * WINDOW))
+                tfs.append(own_tfs)
+        return _joined(rows), _joined(tfs)
+
+    def _packed(self, begin: int, end: int) -> NDArray[np.uint8]:
+        if not begin <= end <= self._size("packed"):
+            raise self._corrupt("a term's postings lie outside of it")
+        return self._window("packed", int(begin), int(end))
 
     def _postings(self, first: int, end: int) -> Postings:
         """Those of the runs [first, end)."""
@@ -215,16 +296,22 @@ class KeywordSegment:
         return low
 
     def _check_shape(self) -> None:
-        sizes = {name: self._size(name) for name in _TYPES}
-        differ = (
-            not sizes["vocabulary_offsets"] == sizes["term_runs"] >= 1
-            or sizes["run_starts"] != sizes["run_blocks"] + 1
-            or sizes["rows"] != sizes["codes"]
-            or sizes["large_at"] != sizes["large_tfs"]
-        )
-        if differ:
+        sizes = {name: self._size(name) for name in self._types}
+        terms = sizes["vocabulary_offsets"]
+        if self.compact:
+            differ = sizes["packed_starts"] != terms or sizes["length_codes"] != sizes["lengths"]
+        else:
+            differ = (
+                sizes["term_runs"] != terms
+                or sizes["run_starts"] != sizes["run_blocks"] + 1
+                or sizes["rows"] != sizes["codes"]
+                or sizes["large_at"] != sizes["large_tfs"]
+            )
+        if differ or terms < 1:
             raise self._corrupt("its arrays differ in length")
         for offsets, covered in _OFFSETS.items():
+            if offsets not in sizes:
+                continue
             ends = np.frombuffer(self._raw[offsets][0], dtype="<u4")[[0, -1]].tolist()
             if ends != [0, sizes[covered]]:
                 raise self._corrupt("its offsets do not cover its arrays")
@@ -243,14 +330,14 @@ class KeywordSegment:
 
     def _size(self, name: str) -> int:
         """The length of an array, which is not read."""
-        return int(self._raw[name][0].nbytes) // int(_TYPES[name][2])
+        return int(self._raw[name][0].nbytes) // int(self._types[name][2])
 
     def _stored(self, name: str) -> tuple[Any, memoryview | None]:
         """An array's bytes and the checksums of their blocks, if there are any."""
         if isinstance(self._source, SegmentFile):
             return self._source.unverified(name)
         array = self._source.array(name)
-        return np.ascontiguousarray(array, dtype=_TYPES[name]).reshape(-1), None
+        return np.ascontiguousarray(array, dtype=self._types[name]).reshape(-1), None
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(
@@ -261,13 +348,21 @@ class KeywordSegment:
 
 def _upgraded(source: ArraySource) -> ArraySource:
     """``source``, or what it holds in version 1 packed as version 2."""
-    try:
-        source.array("term_runs")
-    except (KeyError, StoreCorrupt):
-        old = {name: source.array(name) for name in _VERSION_1}
-    else:
+    if _has(source, "term_runs") or _has(source, "packed"):
         return source
+    old = {name: source.array(name) for name in _VERSION_1}
     return _Held(pack_arrays(*old.values()), source.name)
+
+
+def _has(source: ArraySource, name: str) -> bool:
+    names = getattr(source, "names", None)
+    if names is not None:
+        return name in names
+    try:
+        source.array(name)
+    except KeyError:
+        return False
+    return True
 
 
 def encoded(term: str) -> bytes:
@@ -320,6 +415,30 @@ def merge_arrays(
         first += int(np.count_nonzero(mask))
     vocabulary = [encoded(term) for term in numbers]
     return _assemble(vocabulary, _joined(terms), _joined(rows), _joined(tfs), _joined(lengths))
+
+
+def compact_arrays(segment: KeywordSegment) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment in the compact layout.
+
+    Raises ``InvalidArgument`` when packed postings exceed 4 GiB.
+    """
+    shared = {name: segment._array(name) for name in (*_TYPES, "totals")}
+    if segment.compact:
+        return shared | {name: segment._array(name) for name in _COMPACT}
+    starts = shared["window_starts"].reshape(-1, -(-segment.rows // WINDOW) + 1)
+    shared["window_starts"] = starts - starts[:, :1]
+    shared["length_codes"] = length_codes(shared["code_lengths"], shared["lengths"])
+    if segment.native is None:
+        numbers, rows, tfs = segment.inverted()
+        offsets = np.searchsorted(numbers, np.arange(segment.vocabulary_size + 1))
+        return shared | packed(offsets, rows, tfs, segment.rows)
+    try:
+        made = segment.native.compact()
+    except OverflowError as error:
+        raise InvalidArgument(f"The index is too large to be small: {error}.") from error
+    except ValueError as error:
+        raise segment._corrupt(str(error)) from error
+    return shared | {name: np.frombuffer(blob, dtype=_COMPACT[name]) for name, blob in made.items()}
 
 
 def _assemble(
