@@ -35,12 +35,14 @@ class Data:
     """Rows and queries as float32; of a filter's rows, and of the true best for each filter."""
 
     def __init__(self, rows: np.ndarray, queries: np.ndarray, best: dict[float, np.ndarray]):
-        self.rows, self.best = rows, best
-        self.asked, self.tuning = queries[:QUERIES], queries[QUERIES : QUERIES + TUNING]
+        known = queries.any(axis=1)  # a model gives the zero vector for words that it lacks
+        self.rows, self.best = rows, {share: each[known] for share, each in best.items()}
+        self._asked = int(known[:QUERIES].sum())
+        self.asked, self.tuning = np.split(queries[known], [self._asked])
 
     def right(self, share: float, *, tuning: bool = False) -> list[set[int]]:
         best = self.best[share]
-        chosen = best[QUERIES:] if tuning else best[:QUERIES]
+        chosen = best[self._asked :] if tuning else best[: self._asked]
         return [set(row.tolist()) for row in chosen]
 
 

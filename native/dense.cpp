@@ -20,31 +20,20 @@ namespace {
 
 constexpr std::size_t kAhead = 6;  // rows whose memory is asked for before they are needed
 
-void prefetch(const Rows& rows, std::size_t index) {
-    const auto* bytes = reinterpret_cast<const char*>(rows.row(index));
-    for (std::size_t at = 0; at < 2 * rows.dimension; at += 64) PINCITE_PREFETCH(bytes + at);
-}
-
-std::vector<std::int64_t> kept_rows(const Rows& rows, const Masks& masks, const Span& some) {
+// The rows that are kept, of a mask that is looked at eight rows at a time.
+std::vector<std::int64_t> listed(const Rows& rows, const std::uint8_t* flags) {
     std::vector<std::int64_t> kept;
-    if (some.data != nullptr) {
-        kept.reserve(some.size);
-        std::copy_if(some.data, some.data + some.size, std::back_inserter(kept),
-                     [&masks](std::int64_t row) { return masks.keeps(std::size_t(row)); });
-        return kept;
-    }
-    const std::uint8_t* first = masks.allow != nullptr ? masks.allow : masks.live;
     for (std::size_t row = 0; row < rows.count; ++row) {
-        if (first != nullptr && row % 8 == 0) {  // a selective filter is mostly zeros
+        if (flags != nullptr && row % 8 == 0) {
             std::uint64_t eight;
             while (row + 8 <= rows.count) {
-                std::memcpy(&eight, first + row, sizeof eight);
+                std::memcpy(&eight, flags + row, sizeof eight);
                 if (eight != 0) break;
                 row += 8;
             }
             if (row >= rows.count) break;
         }
-        if (masks.keeps(row)) kept.push_back(static_cast<std::int64_t>(row));
+        if (flags == nullptr || flags[row]) kept.push_back(static_cast<std::int64_t>(row));
     }
     return kept;
 }
@@ -65,12 +54,62 @@ struct Scored {
     float score;
 };
 
+// float32 products of rows with a query; verifies what it reads.
+class Products {
+   public:
+    Products(const Rows& rows, const Wanted& wanted, std::size_t count)
+        : rows_(rows), wanted_(wanted), longest_(rows.longest) {
+        scored_.reserve(count);
+    }
+
+    // Asks for a row's memory before it is needed.
+    void fetch(std::size_t index) const {
+        const auto* bytes = reinterpret_cast<const char*>(rows_.row(index));
+        for (std::size_t at = 0; at < 2 * rows_.dimension; at += 64) PINCITE_PREFETCH(bytes + at);
+    }
+
+    // The row's product; `damage()` says whether that could be told.
+    float add(std::size_t index) {
+        if (!rows_.holds(index)) return failed(Damage::vectors);
+        float dot;
+        if (rows_.longest > 0.0F) {
+            dot = half_dot(rows_.row(index), wanted_.query, rows_.dimension);
+        } else {
+            const Product found = product(rows_.row(index), wanted_.query, rows_.dimension);
+            if (!finite(rows_.row(index), rows_.dimension, found.squared)) {
+                return failed(Damage::not_finite);
+            }
+            longest_ = std::max(longest_, found.squared);
+            dot = found.dot;
+        }
+        const float score = clipped(dot, wanted_.limit);
+        scored_.push_back({static_cast<std::int64_t>(index), score});
+        return score;
+    }
+
+    Damage damage() const { return damage_; }
+    const std::vector<Scored>& scored() const { return scored_; }
+    float room() const { return slack(wanted_.query, rows_.dimension, longest_); }
+
+   private:
+    float failed(Damage damage) {
+        damage_ = damage;
+        return 0.0F;
+    }
+
+    const Rows& rows_;
+    const Wanted& wanted_;
+    float longest_;
+    Damage damage_ = Damage::none;
+    std::vector<Scored> scored_;
+};
+
 // float32 products choose what is scored exactly: all within twice their error of the k-th best.
-Candidates selected(const Rows& rows, const std::vector<Scored>& products, const Wanted& wanted,
-                    float longest) {
-    const float room = slack(wanted.query, rows.dimension, longest);
+Candidates selected(const Rows& rows, const Products& products, const Wanted& wanted) {
+    if (products.damage() != Damage::none) return {{}, {}, products.damage()};
+    const float room = products.room();
     Best<std::int64_t> best(wanted.k);
-    for (const auto& each : products) {
+    for (const auto& each : products.scored()) {
         if (each.score >= wanted.floor - room) best.offer(each.row, each.score, room);
     }
     std::vector<Scored> exact;
@@ -124,7 +163,7 @@ class Scan {
     const Estimate& list(std::size_t rank) const { return lists_[rank]; }
 
     // Looks at all rows of a list; false when its codes are damaged.
-    bool whole(const Estimate& list, const Masks& masks, Top& top) {
+    bool whole(const Estimate& list, const Kept& filter, Top& top) {
         const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
         if (begin == end) return true;
         const std::size_t first = begin / kBlockRows, last = (end + kBlockRows - 1) / kBlockRows;
@@ -133,14 +172,14 @@ class Scan {
         run(first, last - first, product_with(list));
         const float* values = estimates_.data() - first * kBlockRows;
         for (std::size_t place = begin; place < end; ++place) {
-            if (values[place] < top.bar() || !masks.keeps(row(place))) continue;
+            if (values[place] < top.bar() || !filter.holds(row(place))) continue;
             top.offer(values[place], static_cast<std::uint32_t>(place));
         }
         return true;
     }
 
     // Looks only at blocks that hold kept rows, and counts those.
-    bool kept(const Estimate& list, const Masks& masks, Top& top, std::size_t& seen) {
+    bool kept(const Estimate& list, const Kept& filter, Top& top, std::size_t& seen) {
         const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
         estimates_.resize(kBlockRows);
         const float centroid = begin < end ? product_with(list) : 0.0F;
@@ -151,7 +190,7 @@ class Scan {
             std::uint32_t places[kBlockRows];
             for (; place < stop; ++place) {
                 places[found] = static_cast<std::uint32_t>(place);
-                found += masks.keeps(row(place));
+                found += filter.holds(row(place));
             }
             if (found == 0) continue;
             if (!holds(block, block + 1)) return false;
@@ -204,7 +243,7 @@ class Scan {
 
 // Goes through the lists, the nearest first, as far as the effort says; false when codes are
 // damaged.
-bool gather(Scan& scan, const Masks& masks, const Effort& effort) {
+bool gather(Scan& scan, const Kept& filter, const Effort& effort) {
     constexpr float all = -std::numeric_limits<float>::infinity();
     scan.top.reset(effort.depth);
     float bar = scan.nearest() - effort.gap, opened = bar;
@@ -217,8 +256,8 @@ bool gather(Scan& scan, const Masks& masks, const Effort& effort) {
         }
         const Estimate& list = scan.list(rank);
         if (list.value < bar && seen >= effort.seen) break;
-        if (!(effort.seen > 0 ? scan.kept(list, masks, scan.top, seen)
-                              : scan.whole(list, masks, scan.top))) {
+        if (!(effort.seen > 0 ? scan.kept(list, filter, scan.top, seen)
+                              : scan.whole(list, filter, scan.top))) {
             return false;
         }
         if (!own && seen > 0) {
@@ -252,54 +291,32 @@ class Kth {
 
 }  // namespace
 
-Candidates exact_candidates(const Rows& rows, const Masks& masks, const Span& some,
-                            const Wanted& wanted) {
-    const std::vector<std::int64_t> kept = kept_rows(rows, masks, some);
-    std::vector<Scored> scored;
-    scored.reserve(kept.size());
-    float longest = 0.0F;
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        if (i + kAhead < kept.size()) {
-            prefetch(rows, static_cast<std::size_t>(kept[i + kAhead]));
-        }
-        const auto index = static_cast<std::size_t>(kept[i]);
-        if (!rows.holds(index)) return {{}, {}, Damage::vectors};
-        const Product found = product(rows.row(index), wanted.query, rows.dimension);
-        if (!finite(rows.row(index), rows.dimension, found.squared)) {
-            return {{}, {}, Damage::not_finite};
-        }
-        longest = std::max(longest, found.squared);
-        scored.push_back({kept[i], clipped(found.dot, wanted.limit)});
+Candidates exact_candidates(const Rows& rows, const Kept& filter, const Wanted& wanted) {
+    std::vector<std::int64_t> every;
+    if (filter.rows == nullptr) every = listed(rows, filter.flags);
+    const auto& kept = filter.rows == nullptr ? every : *filter.rows;
+    Products products(rows, wanted, kept.size());
+    for (std::size_t i = 0; i < kept.size() && products.damage() == Damage::none; ++i) {
+        if (i + kAhead < kept.size()) products.fetch(static_cast<std::size_t>(kept[i + kAhead]));
+        products.add(static_cast<std::size_t>(kept[i]));
     }
-    return selected(rows, scored, wanted, longest);
+    return selected(rows, products, wanted);
 }
 
-Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
+Candidates coded_candidates(const CodedRows& coded, const Kept& filter, const Wanted& wanted,
                             const Effort& effort) {
     static thread_local Scan scan;
     scan.start(coded, wanted.query);
-    if (!gather(scan, masks, effort)) return {{}, {}, Damage::codes};
+    if (!gather(scan, filter, effort)) return {{}, {}, Damage::codes};
     const auto& best = scan.top.finish();
-    const Rows& rows = coded.rows;
-    std::vector<Scored> scored;
-    scored.reserve(best.size());
-    float longest = 0.0F;
+    Products products(coded.rows, wanted, best.size());
     Kth kth(wanted.k);
-    for (std::size_t i = 0; i < best.size(); ++i) {
-        if (i + kAhead < best.size()) prefetch(rows, scan.row(best[i + kAhead].place));
+    for (std::size_t i = 0; i < best.size() && products.damage() == Damage::none; ++i) {
+        if (i + kAhead < best.size()) products.fetch(scan.row(best[i + kAhead].place));
         if (best[i].value + effort.margin < std::max(kth.value(), wanted.floor)) break;
-        const std::size_t index = scan.row(best[i].place);
-        if (!rows.holds(index)) return {{}, {}, Damage::vectors};
-        const Product found = product(rows.row(index), wanted.query, rows.dimension);
-        if (!finite(rows.row(index), rows.dimension, found.squared)) {
-            return {{}, {}, Damage::not_finite};
-        }
-        longest = std::max(longest, found.squared);
-        const float score = clipped(found.dot, wanted.limit);
-        kth.offer(score);
-        scored.push_back({static_cast<std::int64_t>(index), score});
+        kth.offer(products.add(scan.row(best[i].place)));
     }
-    return selected(rows, scored, wanted, longest);
+    return selected(coded.rows, products, wanted);
 }
 
 Candidates estimated_rows(const CodedRows& coded, const float* query, float gap,

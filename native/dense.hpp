@@ -23,13 +23,12 @@ struct Candidates {
     Damage damage = Damage::none;
 };
 
-// One flag a row; null for all rows.
-struct Masks {
-    const std::uint8_t* live = nullptr;
-    const std::uint8_t* allow = nullptr;
-    bool keeps(std::size_t row) const {
-        return (live == nullptr || live[row]) && (allow == nullptr || allow[row]);
-    }
+// The rows that may be found: all with null data; else those whose flag is set, and where they are
+// few, `rows` has them, ascending.
+struct Kept {
+    const std::uint8_t* flags = nullptr;
+    const std::vector<std::int64_t>* rows = nullptr;
+    bool holds(std::size_t row) const { return flags == nullptr || flags[row]; }
 };
 
 struct Wanted {
@@ -45,6 +44,7 @@ struct Rows {
     Checked bytes;
     std::size_t count = 0;
     std::size_t dimension = 0;
+    float longest = 0.0F;  // bound of a row's squared length, all being finite; 0: not known
     const std::uint16_t* row(std::size_t index) const {
         return reinterpret_cast<const std::uint16_t*>(bytes.data) + index * dimension;
     }
@@ -55,13 +55,7 @@ struct Rows {
 
 // The k best of the kept rows and everything that ties with the last of them. Scores are summed in
 // float64 in eight lanes, so that every path gives the same bits, and rounded to float32.
-// `some` are the rows to look at, ascending; with null data, all.
-struct Span {
-    const std::int64_t* data = nullptr;
-    std::size_t size = 0;
-};
-Candidates exact_candidates(const Rows& rows, const Masks& masks, const Span& some,
-                            const Wanted& wanted);
+Candidates exact_candidates(const Rows& rows, const Kept& kept, const Wanted& wanted);
 
 // How far a search by codes looks.
 struct Effort {
@@ -85,7 +79,7 @@ struct CodedRows {
 };
 
 // The same among the rows that their codes put first.
-Candidates coded_candidates(const CodedRows& coded, const Masks& masks, const Wanted& wanted,
+Candidates coded_candidates(const CodedRows& coded, const Kept& kept, const Wanted& wanted,
                             const Effort& effort);
 
 // The best `depth` estimates of the lists within `gap`, best first, with their rows: what

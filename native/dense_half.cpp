@@ -47,6 +47,28 @@ Product product_portable(const std::uint16_t* row, const float* query, std::size
     return {total(dots), total(squares)};
 }
 
+float half_dot_portable(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    return product_portable(row, query, dimension).dot;
+}
+
+double tree(double* sums) {
+    for (std::size_t half = 4; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    }
+    return sums[0];
+}
+
+double exact_portable(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    double sums[8] = {};
+    for (std::size_t first = 0; first < dimension; first += 8) {
+        const std::size_t lanes = std::min<std::size_t>(8, dimension - first);
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            sums[lane] += double(widened(row[first + lane])) * double(query[first + lane]);
+        }
+    }
+    return tree(sums);
+}
+
 #ifdef PINCITE_X86
 
 __attribute__((target("avx512f"))) Product product_avx512(const std::uint16_t* row,
@@ -97,6 +119,56 @@ __attribute__((target("avx2,f16c,fma"))) Product product_avx2(const std::uint16_
     return {total(left), total(right)};
 }
 
+__attribute__((target("avx2"))) inline float added(__m256 sum) {
+    const __m128 four =
+        _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+__attribute__((target("avx2,f16c,fma"))) float half_dot_avx2(const std::uint16_t* row,
+                                                             const float* query,
+                                                             std::size_t dimension) {
+    __m256 sums[4];
+    for (auto& sum : sums) sum = _mm256_setzero_ps();
+    const std::size_t whole = dimension - dimension % kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+        for (std::size_t part = 0; part < 4; ++part) {
+            const std::size_t at = i + 8 * part;
+            const __m256 value =
+                _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at)));
+            sums[part] = _mm256_fmadd_ps(value, _mm256_loadu_ps(query + at), sums[part]);
+        }
+    }
+    float result = added(_mm256_add_ps(_mm256_add_ps(sums[0], sums[1]),
+                                       _mm256_add_ps(sums[2], sums[3])));
+    for (std::size_t i = whole; i < dimension; ++i) result += widened(row[i]) * query[i];
+    return result;
+}
+
+// Each product is exact, so that it does not matter whether it is rounded before it is added.
+__attribute__((target("avx2,f16c,fma"))) double exact_avx2(const std::uint16_t* row,
+                                                           const float* query,
+                                                           std::size_t dimension) {
+    __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
+    const std::size_t whole = dimension - dimension % 8;
+    for (std::size_t i = 0; i < whole; i += 8) {
+        const __m256 a =
+            _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + i)));
+        low = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(a)),
+                              _mm256_cvtps_pd(_mm_loadu_ps(query + i)), low);
+        high = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)),
+                               _mm256_cvtps_pd(_mm_loadu_ps(query + i + 4)), high);
+    }
+    double sums[8];
+    _mm256_storeu_pd(sums, low);
+    _mm256_storeu_pd(sums + 4, high);
+    for (std::size_t i = whole; i < dimension; ++i) {
+        sums[i - whole] += double(widened(row[i])) * double(query[i]);
+    }
+    return tree(sums);
+}
+
 // The row stays in a register for all queries.
 __attribute__((target("avx512f"))) void dots_avx512(const float* row, const float* queries,
                                                     std::size_t dimension, float* out) {
@@ -129,10 +201,7 @@ __attribute__((target("avx2,fma"))) void dots_avx2(const float* row, const float
         }
     }
     for (std::size_t query = 0; query < kTogether; ++query) {
-        const __m128 four = _mm_add_ps(_mm256_castps256_ps128(sums[query]),
-                                       _mm256_extractf128_ps(sums[query], 1));
-        const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-        out[query] = _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+        out[query] = added(sums[query]);
         for (std::size_t i = whole; i < dimension; ++i) {
             out[query] += row[i] * queries[query * dimension + i];
         }
@@ -142,15 +211,44 @@ __attribute__((target("avx2,fma"))) void dots_avx2(const float* row, const float
 #endif
 
 using ProductKernel = Product (*)(const std::uint16_t*, const float*, std::size_t);
+using HalfDotKernel = float (*)(const std::uint16_t*, const float*, std::size_t);
+using ExactKernel = double (*)(const std::uint16_t*, const float*, std::size_t);
+
+#ifdef PINCITE_X86
+
+// Every CPU with AVX2 has F16C; compilers differ in whether they can be asked for it.
+bool has_avx2() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+bool has_avx512() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f");
+}
+
+#endif
 
 ProductKernel best_product() {
 #ifdef PINCITE_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return product_avx512;
-    // Every CPU with AVX2 has F16C; compilers differ in whether they can be asked for it.
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return product_avx2;
+    if (has_avx512()) return product_avx512;
+    if (has_avx2()) return product_avx2;
 #endif
     return product_portable;
+}
+
+HalfDotKernel best_half_dot() {
+#ifdef PINCITE_X86
+    if (has_avx2()) return half_dot_avx2;
+#endif
+    return half_dot_portable;
+}
+
+ExactKernel best_exact() {
+#ifdef PINCITE_X86
+    if (has_avx2()) return exact_avx2;
+#endif
+    return exact_portable;
 }
 
 void dots_portable(const float* row, const float* queries, std::size_t dimension, float* out) {
@@ -163,9 +261,8 @@ using DotsKernel = void (*)(const float*, const float*, std::size_t, float*);
 
 DotsKernel best_dots() {
 #ifdef PINCITE_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return dots_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return dots_avx2;
+    if (has_avx512()) return dots_avx512;
+    if (has_avx2()) return dots_avx2;
 #endif
     return dots_portable;
 }
@@ -196,23 +293,14 @@ Product product(const std::uint16_t* row, const float* query, std::size_t dimens
     return kernel(row, query, dimension);
 }
 
-PINCITE_CLONES double exact_product(const std::uint16_t* row, const float* query,
-                                    std::size_t dimension) {
-    constexpr std::size_t lanes = 8;
-    double sums[lanes] = {};
-    const std::size_t whole = dimension - dimension % lanes;
-    for (std::size_t i = 0; i < whole; i += lanes) {
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            sums[lane] += double(widened(row[i + lane])) * double(query[i + lane]);
-        }
-    }
-    for (std::size_t i = whole; i < dimension; ++i) {
-        sums[i - whole] += double(widened(row[i])) * double(query[i]);
-    }
-    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-    }
-    return sums[0];
+float half_dot(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    static const HalfDotKernel kernel = best_half_dot();
+    return kernel(row, query, dimension);
+}
+
+double exact_product(const std::uint16_t* row, const float* query, std::size_t dimension) {
+    static const ExactKernel kernel = best_exact();
+    return kernel(row, query, dimension);
 }
 
 PINCITE_CLONES float dot(const float* a, const float* b, std::size_t dimension) {

@@ -33,6 +33,9 @@ struct Product {
 
 Product product(const std::uint16_t* row, const float* query, std::size_t dimension);
 
+// The product alone, of a row that is finite.
+float half_dot(const std::uint16_t* row, const float* query, std::size_t dimension);
+
 // In float64, where each product is exact, in eight lanes that are then added as a tree.
 double exact_product(const std::uint16_t* row, const float* query, std::size_t dimension);
 

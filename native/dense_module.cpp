@@ -4,12 +4,13 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
-#include "dense.hpp"
+#include "dense_search.hpp"
 
 namespace py = pybind11;
 
@@ -78,10 +79,6 @@ const char* named(pincite::Damage damage) {
     return "";
 }
 
-py::tuple answer(const pincite::Candidates& found) {
-    return py::make_tuple(copied(found.rows), copied(found.scores), named(found.damage));
-}
-
 class Vectors {
    public:
     Vectors(Array<std::uint16_t> rows, const Guard& guard)
@@ -93,26 +90,12 @@ class Vectors {
 
     const pincite::Rows& rows() const { return rows_; }
 
+    // Codes are only made of finite rows, none longer than their scale.
+    void bound(float scale) { rows_.longest = scale * scale; }
+
     void check(const Array<float>& query) const {
         require(query.ndim() == 1 && size_of(query.size()) == rows_.dimension,
                 "the query must be as wide as the rows");
-    }
-
-    py::tuple exact(const Array<float>& query, std::size_t k, const Mask& live, const Mask& allow,
-                    const std::optional<Array<std::int64_t>>& some, float limit, float floor,
-                    double unit) const {
-        check(query);
-        require(k > 0, "k must be at least 1");
-        require(limit > 0, "limit must be above 0");
-        const pincite::Masks masks{flags(live, rows_.count), flags(allow, rows_.count)};
-        const pincite::Span span = rows_of(some);
-        const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
-        pincite::Candidates found;
-        {
-            py::gil_scoped_release released;
-            found = pincite::exact_candidates(rows_, masks, span, wanted);
-        }
-        return answer(found);
     }
 
     py::array_t<std::int64_t> best(const Array<float>& queries, std::size_t k) const {
@@ -131,18 +114,6 @@ class Vectors {
     }
 
    private:
-    // Few rows, so that checking them costs less than reading one.
-    pincite::Span rows_of(const std::optional<Array<std::int64_t>>& some) const {
-        if (!some) return {};
-        const std::int64_t* data = some->data();
-        const auto size = size_of(some->size());
-        const auto count = static_cast<std::int64_t>(rows_.count);
-        require(std::all_of(data, data + size,
-                            [count](std::int64_t row) { return row >= 0 && row < count; }),
-                "a row is not there");
-        return {data, size};
-    }
-
     Array<std::uint16_t> array_;
     Guarded guard_;
     pincite::Rows rows_;
@@ -156,6 +127,7 @@ class Codes {
         : vectors_(std::move(vectors)), codes_(std::move(codes)), factors_(std::move(factors)),
           starts_(std::move(starts)), centroids_(std::move(centroids)), order_(std::move(order)),
           guard_(guard, codes_.data(), size_of(codes_.nbytes())) {
+        vectors_->bound(scale);
         const pincite::Rows& rows = vectors_->rows();
         const std::size_t padded = pincite::Rotation::padded(rows.dimension);
         const std::size_t blocks =
@@ -175,22 +147,7 @@ class Codes {
                   std::make_shared<pincite::Rotation>(rows.dimension)};
     }
 
-    py::tuple search(const Array<float>& query, std::size_t k, float gap, float own_gap,
-                     std::size_t seen, std::size_t depth, float margin, const Mask& live,
-                     const Mask& allow, float limit, float floor, double unit) const {
-        vectors_->check(query);
-        require(k > 0 && depth > 0, "k and depth must be at least 1");
-        const std::size_t count = coded_.rows.count;
-        const pincite::Masks masks{flags(live, count), flags(allow, count)};
-        const pincite::Wanted wanted{query.data(), k, limit, floor, unit};
-        pincite::Candidates found;
-        {
-            py::gil_scoped_release released;
-            found = pincite::coded_candidates(coded_, masks, wanted,
-                                              {gap, own_gap, seen, std::min(depth, count), margin});
-        }
-        return answer(found);
-    }
+    const pincite::CodedRows& coded() const { return coded_; }
 
     py::tuple estimated(const Array<float>& query, float gap, std::size_t depth) const {
         vectors_->check(query);
@@ -202,7 +159,7 @@ class Codes {
             found = pincite::estimated_rows(coded_, values, gap,
                                             std::min(depth, coded_.rows.count));
         }
-        return answer(found);
+        return py::make_tuple(copied(found.rows), copied(found.scores));
     }
 
     py::array_t<float> gaps(const Array<float>& query) const {
@@ -233,6 +190,106 @@ class Codes {
     std::optional<Array<std::uint32_t>> order_;
     Guarded guard_;
     pincite::CodedRows coded_;
+};
+
+// A new (segment, row, score), as a search returns hundreds of them.
+PyObject* tuple_of(const pincite::Hit& hit) {
+    PyObject* tuple = PyTuple_New(3);
+    if (tuple == nullptr) throw py::error_already_set();
+    PyTuple_SET_ITEM(tuple, 0, PyLong_FromSize_t(hit.part));
+    PyTuple_SET_ITEM(tuple, 1, PyLong_FromLongLong(hit.row));
+    PyTuple_SET_ITEM(tuple, 2, PyFloat_FromDouble(double(hit.score)));
+    return tuple;
+}
+
+// How far to look: gap, own gap, seen, depth, margin.
+using Effort = std::tuple<float, float, std::size_t, std::size_t, float>;
+
+// How a search for k of the kept rows goes, ready for many queries. Threads may share one.
+class Plan {
+   public:
+    // A step for each segment: its vectors; its codes, a mask of the kept rows, an effort, or None.
+    explicit Plan(const py::list& steps) {
+        for (const py::handle step : steps) {
+            auto [vectors, codes, mask, effort] =
+                step.cast<std::tuple<std::shared_ptr<Vectors>, std::shared_ptr<Codes>, Mask,
+                                     std::optional<Effort>>>();
+            require(vectors != nullptr, "a step needs vectors");
+            require(steps_.empty() || vectors->rows().dimension == steps_[0].rows.dimension,
+                    "all rows must be as wide");
+            add(vectors->rows(), codes.get(), mask, effort);
+            owners_.push_back({std::move(vectors), std::move(codes), std::move(mask)});
+        }
+    }
+
+    // The query's largest magnitude, the damage that was met and in which segment, and (segment,
+    // row, score) of the k best and of what ties with the last, best first.
+    py::tuple search(const Array<double>& query, std::size_t k, bool unit) const {
+        require(k > 0, "k must be at least 1");
+        require(query.ndim() == 1 && (steps_.empty() ||
+                                      size_of(query.size()) == steps_[0].rows.dimension),
+                "the query must be as wide as the rows");
+        const double* values = query.data();
+        pincite::Prepared prepared;
+        pincite::Hits hits;
+        {
+            py::gil_scoped_release released;
+            prepared = pincite::prepared(values, size_of(query.size()), unit);
+            const double most = unit ? kMostUnit : kMost;
+            if (prepared.largest > 0.0 && prepared.largest <= most) {
+                hits = pincite::dense_search(steps_, prepared, k, unit);
+            }
+        }
+        py::list best(hits.best.size());
+        for (std::size_t i = 0; i < hits.best.size(); ++i) {
+            const pincite::Hit& hit = hits.best[i];
+            PyList_SET_ITEM(best.ptr(), static_cast<py::ssize_t>(i), tuple_of(hit));
+        }
+        return py::make_tuple(prepared.largest, named(hits.damage), hits.part, std::move(best));
+    }
+
+   private:
+    static constexpr double kMostUnit = std::numeric_limits<double>::max();
+    static constexpr double kMost = double(std::numeric_limits<float>::max());
+    static constexpr std::size_t kSparse = 32;  // of a mask with one row in so many, they are kept
+
+    struct Owner {
+        std::shared_ptr<Vectors> vectors;
+        std::shared_ptr<Codes> codes;
+        Mask mask;
+    };
+
+    void add(const pincite::Rows& rows, const Codes* codes, const Mask& mask,
+             const std::optional<Effort>& effort) {
+        pincite::Step step{rows, nullptr, {flags(mask, rows.count), nullptr}, {}};
+        if (codes != nullptr && effort) {
+            const auto [gap, own_gap, seen, depth, margin] = *effort;
+            require(depth > 0, "depth must be at least 1");
+            step.coded = &codes->coded();
+            require(step.coded->rows.count == rows.count, "the codes do not fit the rows");
+            step.effort = {gap, own_gap, seen, std::min(depth, rows.count), margin};
+        } else if (step.kept.flags != nullptr) {
+            list(step);
+        }
+        steps_.push_back(step);
+    }
+
+    void list(pincite::Step& step) {
+        const std::uint8_t* flags = step.kept.flags;
+        const auto dropped = std::count(flags, flags + step.rows.count, std::uint8_t{0});
+        const std::size_t count = step.rows.count - size_of(dropped);
+        if (count * kSparse > step.rows.count) return;
+        auto& rows = rows_.emplace_back();
+        rows.reserve(count);
+        for (std::size_t row = 0; row < step.rows.count; ++row) {
+            if (flags[row]) rows.push_back(static_cast<std::int64_t>(row));
+        }
+        step.kept.rows = &rows;
+    }
+
+    std::vector<pincite::Step> steps_;
+    std::vector<Owner> owners_;
+    std::deque<std::vector<std::int64_t>> rows_;  // whose addresses stay
 };
 
 py::array_t<std::uint16_t> train(const Array<std::uint16_t>& rows, std::size_t lists,
@@ -268,39 +325,11 @@ py::tuple encode(const Array<std::uint16_t>& rows, const Array<std::uint16_t>& c
                           copied(out.starts));
 }
 
-// A query in float32, of unit length if asked for: divided by its largest value, then by its length,
-// whose square is summed in eight lanes and those as a tree. Its largest value comes back too.
 py::tuple prepare(const Array<double>& query, bool unit) {
     require(query.ndim() == 1 && query.size() > 0, "the query must be flat");
-    const double* values = query.data();
-    const auto size = size_of(query.size());
-    double largest = 0.0;
-    bool finite = true;
-    for (std::size_t i = 0; i < size; ++i) {
-        finite = finite && std::isfinite(values[i]);
-        largest = std::max(largest, std::fabs(values[i]));
-    }
-    py::array_t<float> out(query.size());
-    float* result = out.mutable_data();
-    if (!finite || largest == 0.0) {
-        return py::make_tuple(out, finite ? 0.0 : std::numeric_limits<double>::infinity());
-    }
-    double length = 1.0;
-    if (unit) {
-        double sums[8] = {};
-        for (std::size_t i = 0; i < size; ++i) {
-            const double value = values[i] / largest;
-            sums[i % 8] += value * value;
-        }
-        for (std::size_t half = 4; half > 0; half /= 2) {
-            for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-        }
-        length = std::sqrt(sums[0]);
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-        result[i] = static_cast<float>(unit ? values[i] / largest / length : values[i]);
-    }
-    return py::make_tuple(out, largest);
+    const pincite::Prepared found =
+        pincite::prepared(query.data(), size_of(query.size()), unit);
+    return py::make_tuple(copied(found.values), found.largest);
 }
 
 py::array_t<float> rotate(const Array<float>& values) {
@@ -337,23 +366,20 @@ void bind_dense(py::module_& module) {
     py::class_<Vectors, std::shared_ptr<Vectors>>(module, "DenseVectors")
         .def(py::init<Array<std::uint16_t>, const Guard&>(), py::arg("rows").noconvert(),
              py::arg("guard"))
-        .def("exact", &Vectors::exact, py::arg("query"), py::arg("k"), py::arg("live"),
-             py::arg("allow"), py::arg("some"), py::arg("limit"), py::arg("floor"),
-             py::arg("unit"))
         .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
-    py::class_<Codes>(module, "DenseCodes")
+    py::class_<Codes, std::shared_ptr<Codes>>(module, "DenseCodes")
         .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,
                       Array<std::uint16_t>, std::optional<Array<std::uint32_t>>,
                       Array<std::uint32_t>, Array<std::uint16_t>, float>(),
              py::arg("vectors"), py::arg("codes").noconvert(), py::arg("guard"),
              py::arg("factors").noconvert(), py::arg("order").noconvert(),
              py::arg("starts").noconvert(), py::arg("centroids").noconvert(), py::arg("scale"))
-        .def("search", &Codes::search, py::arg("query"), py::arg("k"), py::arg("gap"),
-             py::arg("own_gap"), py::arg("seen"), py::arg("depth"), py::arg("margin"), py::arg("live"),
-             py::arg("allow"), py::arg("limit"), py::arg("floor"), py::arg("unit"))
         .def("estimated", &Codes::estimated, py::arg("query"), py::arg("gap"),
              py::arg("depth"))
         .def("gaps", &Codes::gaps, py::arg("query"));
+    py::class_<Plan>(module, "DensePlan")
+        .def(py::init<const py::list&>(), py::arg("steps"))
+        .def("search", &Plan::search, py::arg("query"), py::arg("k"), py::arg("unit"));
     module.def("dense_train", &train, py::arg("rows").noconvert(), py::arg("lists"),
                py::arg("iterations"));
     module.def("dense_encode", &encode, py::arg("rows").noconvert(),

@@ -101,13 +101,14 @@ def distribution_scores(scores: Sequence[float], *, clip: bool = True) -> list[f
     if len(scores) < 2 or max(scores) == min(scores):
         return [0.5] * len(scores)
     # Scaling by the largest magnitude changes nothing but keeps squares in range.
-    scale = max(abs(s) for s in scores)
+    scale = max(map(abs, scores))
     scaled = [s / scale for s in scores]
     mean = math.fsum(scaled) / len(scaled)
-    deviation = math.sqrt(math.fsum((s - mean) ** 2 for s in scaled) / (len(scaled) - 1))
+    deviation = math.sqrt(math.fsum([(s - mean) ** 2 for s in scaled]) / (len(scaled) - 1))
     if deviation == 0.0:
         return [0.5] * len(scores)
-    raw = [0.5 + (s - mean) / (6.0 * deviation) for s in scaled]
+    width = 6.0 * deviation
+    raw = [0.5 + (s - mean) / width for s in scaled]
     return [min(1.0, max(0.0, s)) for s in raw] if clip else raw
 
 

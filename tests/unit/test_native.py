@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -310,23 +311,29 @@ def test_a_segment_of_a_file_is_searched_where_it_lies():
 
 
 def test_vector_arrays_that_do_not_fit_are_refused():
-    rows, query = np.zeros((3, 2), np.uint16), np.ones(2, np.float32)
-    vectors = kernels.native().DenseVectors(rows, None)
-    assert vectors.exact(query, 1, None, None, None, 1.0, -1.0, 1.0)[0].tolist() == [0, 1, 2]
+    module, rows, query = kernels.native(), np.zeros((3, 2), np.uint16), np.ones(2)
+    vectors = module.DenseVectors(rows, None)
+    plan = module.DensePlan([(vectors, None, None, None)])
+    found = [(0, 0, 0.0), (0, 1, 0.0), (0, 2, 0.0)]
+    assert plan.search(query, 1, True) == (1.0, "", 0, found)
+    assert plan.search(np.zeros(2), 1, True)[0] == 0.0
+    assert plan.search(np.array([1, np.nan]), 1, True)[0] == math.inf
 
-    for arguments in (
-        (np.ones(3, np.float32), 1, None, None, None, 1.0, -1.0, 1.0),
-        (query, 1, None, np.ones(2, bool), None, 1.0, -1.0, 1.0),
-        (query, 0, None, None, None, 1.0, -1.0, 1.0),
-        (query, 1, None, None, None, -1.0, -1.0, 1.0),
-        (query, 1, None, None, np.array([3]), 1.0, -1.0, 1.0),
+    for arguments in ((np.ones(3), 1, True), (query, 0, True), (np.ones((1, 2)), 1, True)):
+        with pytest.raises(ValueError):
+            plan.search(*arguments)
+    other = module.DenseVectors(np.zeros((3, 4), np.uint16), None)
+    for step in (
+        [(vectors, None, np.ones(2, bool), None)],
+        [(None, None, None, None)],
+        [(vectors, None, None, None), (other, None, None, None)],
     ):
         with pytest.raises(ValueError):
-            vectors.exact(*arguments)
+            module.DensePlan(step)
     with pytest.raises(TypeError):
-        kernels.native().DenseVectors(np.zeros((3, 2), np.float16), None)
+        module.DenseVectors(np.zeros((3, 2), np.float16), None)
     with pytest.raises(ValueError):
-        kernels.native().DenseVectors(rows, (b"", bytearray(1)))
+        module.DenseVectors(rows, (b"", bytearray(1)))
 
 
 def test_an_extension_of_another_version_counts_as_absent(monkeypatch):

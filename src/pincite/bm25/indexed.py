@@ -40,6 +40,13 @@ class _Held:
         found = self._arrays[name]
         return np.frombuffer(found, dtype=np.uint8) if isinstance(found, bytes) else found
 
+    def window(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        return self.array(name)[start:stop]
+
+    def unverified(self, name: str) -> tuple[memoryview, memoryview]:
+        held = np.ascontiguousarray(self.array(name)).reshape(-1)
+        return held.view(np.uint8).data, memoryview(b"")
+
 
 class Segment:
     """Rows that never change. ``languages`` are those that they were analysed in; ``file`` is
@@ -53,7 +60,7 @@ class Segment:
         self.checksum = source.checksum if isinstance(source, SegmentFile) else 0
         self._source = source
         reader: ArraySource = source
-        self.ids = IdTable(reader)
+        self.ids = IdTable(source)
         self.keyword = KeywordSegment(reader)
         if len(self.ids) != self.keyword.rows:
             raise index_corrupt(source.name, "its ids and its postings differ in rows")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +16,7 @@ from pincite.bm25.kernels import best_rows
 from pincite.bm25.segment import KeywordSegment, Postings
 from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
 from pincite.segments.kernels import native, warn_when_slow
-from pincite.segments.ranking import Ranked, RowId, ranked
+from pincite.segments.ranking import Ranked, RowId, in_id_order, ranked
 
 __all__ = [
     "Group",
@@ -209,24 +208,6 @@ def _as_mask(kept: Kept, rows: int) -> Mask:
     mask: Mask = np.zeros(rows, dtype=np.bool_)
     mask[kept] = True
     return mask
-
-
-def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
-    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
-    scores = [score for _, _, score in found]
-    if len(scores) <= k and len(set(scores)) == len(scores):
-        return found
-    ordered: list[Ranked] = []
-    for _, tied in groupby(found, key=_score):
-        own = list(tied)
-        ordered += sorted(own, key=lambda hit: row_id(hit[0], hit[1])) if len(own) > 1 else own
-        if len(ordered) >= k:
-            break
-    return ordered[:k]
-
-
-def _score(hit: Ranked) -> float:
-    return hit[2]
 
 
 def matches(

@@ -151,7 +151,7 @@ def _places(
     places = np.empty((len(samples.queries), reach), dtype=np.int64)
     over = []
     for number, query in enumerate(samples.queries):
-        found, estimates, _ = codes.estimated(query, gap, depth)
+        found, estimates = codes.estimated(query, gap, depth)
         place_of[found] = np.arange(len(found))
         near = samples.nearest[number, :reach]
         places[number] = place_of[near]

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from pincite.dense.folder import Commit, read_commit, write_commit
 from pincite.dense.indexed import Segment, build_segment, index_corrupt, merge_segments
 from pincite.dense.kernels import Mask
-from pincite.dense.search import normalize_rows, search_vectors
-from pincite.dense.vectors import Vectors
-from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
+from pincite.dense.search import Searcher, normalize_rows
+from pincite.errors import EmbeddingError, InvalidArgument
 from pincite.segments.ids import Allowed, repeated
-from pincite.segments.kernels import kernels_in_use, warn_when_slow
+from pincite.segments.kernels import kernels_in_use
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
 
@@ -43,8 +42,19 @@ class _State:
     dead: tuple[int, ...] = ()
 
     @cached_property
-    def vectors(self) -> tuple[Vectors, ...]:
-        return tuple(segment.vectors for segment in self.segments)
+    def cosines(self) -> Searcher:
+        return self._searcher(normalized=True)
+
+    @cached_property
+    def products(self) -> Searcher:
+        return self._searcher(normalized=False)
+
+    def _searcher(self, *, normalized: bool) -> Searcher:
+        vectors = tuple(segment.vectors for segment in self.segments)
+        return Searcher(vectors, self.live, normalized=normalized)
+
+    def row_id(self, number: int, row: int) -> str:
+        return self.segments[number].ids.id(row)
 
     @cached_property
     def rows(self) -> int:
@@ -197,20 +207,12 @@ class DenseIndex:
         ``InvalidQueryError`` for k below 1 and a vector that is not finite, all zero or of another
         dimension.
         """
-        if k < 1:
-            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
         state = self._state
-        warn_when_slow(state.rows)
-        found = search_vectors(
-            state.vectors,
-            state.live,
-            _masks(state.segments, allow),
-            vector,
-            k,
-            row_id=lambda number, row: state.segments[number].ids.id(row),
-            normalized=self._metric == "cosine",
-        )
-        ids = [state.segments[number].ids.id(row) for number, row, _ in found]
+        searcher = state.cosines if self._metric == "cosine" else state.products
+        masks = None if allow is None else _masks(state.segments, allow)
+        found = searcher.search(vector, k, allow=masks, row_id=state.row_id)
+        tables = [segment.ids for segment in state.segments]
+        ids = [tables[number].id(row) for number, row, _ in found]
         return ids, array("f", [score for _, _, score in found])
 
     def stats(self) -> dict[str, Any]:
@@ -302,11 +304,7 @@ def _plan_records(state: _State) -> list[SegmentRecord]:
     ]
 
 
-def _masks(
-    segments: Sequence[Segment], allow: Collection[str] | Allowed | None
-) -> list[Mask | None]:
-    if allow is None:
-        return [None] * len(segments)
+def _masks(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Mask]:
     if isinstance(allow, str):
         raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
     allowed = allow if isinstance(allow, Allowed) else Allowed(allow)

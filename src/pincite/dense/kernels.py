@@ -1,10 +1,10 @@
-"""The inner loops of vector search: which rows could be among the k best."""
+"""The inner loops of vector search on the pure path, and what both paths share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pincite.errors import StoreCorrupt
 from pincite.segments.kernels import native
 
-__all__ = ["BLOCK_ROWS", "Found", "Wanted", "checked", "exact_rows", "half_bits", "prepared"]
+__all__ = ["BLOCK_ROWS", "Found", "Wanted", "damaged", "exact_rows", "half_bits", "prepared"]
 
 BLOCK_ROWS = 4096
 """Rows widened at a time: 6 MB of float32 at 384 dimensions."""
@@ -28,22 +28,12 @@ class Wanted(NamedTuple):
     """What one query asks of every segment.
 
     Products count as clipped to [-limit, limit]; a score is one times ``unit``, a power of two.
-    ``floor`` is what other segments promise already: a product that the k-th best of all is not
-    below. ``length`` is the query's.
     """
 
     query: NDArray[np.float32]
     k: int
     limit: float
-    floor: float = -math.inf
-    length: float = 1.0
     unit: float = 1.0
-
-    def above(self, found: Found) -> Wanted:
-        """The same for the next segment, given what was found in this one."""
-        if len(found.scores) < self.k:
-            return self
-        return self._replace(floor=max(self.floor, float(found.scores[self.k - 1]) / self.unit))
 
 
 class Found(NamedTuple):
@@ -75,35 +65,11 @@ def prepared(query: NDArray[np.float64], *, unit: bool) -> tuple[NDArray[np.floa
         return query.astype(np.float32), largest
 
 
-def exact_rows(
-    part: NDArray[np.float16], live: Mask | None, allow: Mask | None, wanted: Wanted
-) -> Found:
-    """The best rows of ``part`` in both masks, all of which are looked at.
+def exact_rows(part: NDArray[np.float16], mask: Mask | None, wanted: Wanted) -> Found:
+    """The best of the masked rows of ``part``, all of which are looked at, on the pure path.
 
     Raises ``StoreCorrupt`` when one of them is not finite.
     """
-    module = native()
-    if module is None:
-        return _exact_rows(part, _both(live, allow), wanted)
-    vectors = module.DenseVectors(half_bits(part), None)
-    query, k, limit, floor, _, unit = wanted
-    return checked(vectors.exact(query, k, live, allow, None, limit, floor, unit))
-
-
-def checked(answer: tuple[Any, Any, str], name: str = "in memory") -> Found:
-    """What the extension answered; raises ``StoreCorrupt`` for the damage that it met."""
-    rows, scores, damage = answer
-    if damage == "not finite":
-        raise _not_finite()
-    if damage:
-        raise StoreCorrupt(
-            f"Segment {name} is damaged: its {damage} fail their checksum. Run doctor with repair, "
-            "or restore a backup."
-        )
-    return Found(rows, scores)
-
-
-def _exact_rows(part: NDArray[np.float16], mask: Mask | None, wanted: Wanted) -> Found:
     rows = np.arange(len(part)) if mask is None else np.flatnonzero(mask)
     scores = np.zeros(len(rows), dtype=np.float32)
     longest = np.float32(0)
@@ -112,14 +78,26 @@ def _exact_rows(part: NDArray[np.float16], mask: Mask | None, wanted: Wanted) ->
             scores[block] = wide @ wanted.query
             longest = np.maximum(longest, np.einsum("ij,ij->i", wide, wide).max())
     if not np.isfinite(longest):
-        raise _not_finite()
+        raise damaged("not finite")
     np.clip(scores, -wanted.limit, wanted.limit, out=scores)
-    bar, k = wanted.floor, wanted.k
+    k = wanted.k
     if len(rows) > k:
-        bar = max(bar, float(np.partition(scores, len(scores) - k)[len(scores) - k]))
-    # Whichever way each product was summed, the exact k best and their ties are within the error.
-    rows = rows[scores >= bar - 2.0 * _error(wanted.query, float(longest))]
+        # Whichever way each product was summed, the k best and their ties are within the error.
+        bar = float(np.partition(scores, len(scores) - k)[len(scores) - k])
+        rows = rows[scores >= bar - 2.0 * _error(wanted.query, float(longest))]
     return _best(rows, _scores(part, rows, wanted), k)
+
+
+def damaged(what: str, name: str = "in memory") -> StoreCorrupt:
+    """The error for damage that a search of a segment met."""
+    if what == "not finite":
+        return StoreCorrupt(
+            "A stored vector is not finite. Run `pincite doctor --repair` to embed its text again."
+        )
+    return StoreCorrupt(
+        f"Segment {name} is damaged: its {what} fail their checksum. Run doctor with repair, or "
+        "restore a backup."
+    )
 
 
 def _scores(
@@ -180,15 +158,3 @@ def _widened(
         block = slice(start, start + BLOCK_ROWS)
         narrow = part[block] if whole else part[rows[block]]
         yield block, narrow.astype(np.float32)
-
-
-def _both(live: Mask | None, allow: Mask | None) -> Mask | None:
-    if live is None or allow is None:
-        return allow if live is None else live
-    return live & allow
-
-
-def _not_finite() -> StoreCorrupt:
-    return StoreCorrupt(
-        "A stored vector is not finite. Run `pincite doctor --repair` to embed its text again."
-    )

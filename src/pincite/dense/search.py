@@ -1,64 +1,149 @@
-"""Vector search over segments: an exact scan in blocks, rescored in float64.
+"""Vector search over segments: by codes or by an exact scan, rescored in float64.
 
-Rows are float16. A scan in float32 finds every row that could be among the best, given the error
-bound of a float32 dot product; those are scored again in float64, in one fixed order of summation,
-so that equal input gives equal output on every path.
+Rows are float16. An exact scan in float32 finds every row that could be among the best, given the
+error bound of a float32 dot product; those are scored again in float64, in one fixed order of
+summation, so that equal input gives equal output on every path.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.kernels import Found, Mask, Wanted, exact_rows, prepared
-from pincite.dense.vectors import Vectors
+from pincite.dense.kernels import Mask, Wanted, damaged, exact_rows, half_bits, prepared
+from pincite.dense.vectors import Step, Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
-from pincite.segments.ranking import Ranked, RowId, ranked
+from pincite.segments.kernels import native, warn_when_slow
+from pincite.segments.ranking import Ranked, RowId, in_id_order, ranked
 
-__all__ = ["Mask", "Part", "normalize_rows", "prepare_query", "search_vectors"]
+__all__ = ["Mask", "Part", "Searcher", "normalize_rows", "prepare_query", "search_vectors"]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+_REMEMBERED: Final = 8
 
 Part = NDArray[np.float16] | Vectors
+Masks = Sequence[Mask | None]
+
+
+class Searcher:
+    """Vectors of segments with their live rows, ready for many searches.
+
+    ``parts`` are (rows, dimension) matrices, or ``Vectors`` of segments, which may have codes:
+    then the search looks where calibration found nearly all of the best. ``live`` holds a mask per
+    part, or None for all rows. With ``normalized`` rows are of unit length (or zero), the query is
+    brought to unit length, and the score is the cosine, in [-1, 1]; without, it is the raw dot
+    product. Safe to share between threads.
+    """
+
+    def __init__(self, parts: Sequence[Part], live: Masks, *, normalized: bool = True) -> None:
+        """Raises ``InvalidArgument`` for masks or matrices that do not fit."""
+        _check_masks("live", parts, live)
+        for part in parts:
+            if not isinstance(part, Vectors) and (part.ndim != 2 or part.dtype != np.float16):
+                raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
+        self._parts, self._live, self._normalized = parts, live, normalized
+        self._plans: dict[tuple[int, ...], _Plan] = {}
+
+    def search(
+        self,
+        query: Sequence[float] | NDArray[np.floating],
+        k: int,
+        *,
+        allow: Masks | None = None,
+        row_id: RowId,
+    ) -> list[Ranked]:
+        """The ``k`` best (part, row, score), best first, ties in the order of ``row_id``.
+
+        Only rows in both the live mask and ``allow`` (a mask per part, None for all rows) are
+        scored. Raises ``InvalidQueryError`` for k below 1 and for a query that is not finite, of
+        another dimension, or all zero (it has no direction: every row would tie),
+        ``InvalidArgument`` for masks that do not fit, and ``StoreCorrupt`` when a stored row is
+        not finite.
+        """
+        if k < 1:
+            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+        wide = _flat(query)
+        self._check_dimension(len(wide))
+        module = native()
+        if module is not None:
+            plan = self._plan(module, k, allow)
+            if plan.native is not None:
+                largest, damage, number, found = plan.native.search(wide, k, self._normalized)
+                _check_largest(largest, normalized=self._normalized)
+                if damage:
+                    raise damaged(damage, _name(self._parts[number]))
+                return in_id_order(found, k, row_id)
+        warn_when_slow(sum(part.shape[0] for part in self._parts))
+        return ranked(self._scored(wide, k, allow), k, row_id)
+
+    def _check_dimension(self, dimension: int) -> None:
+        for part in self._parts:
+            if part.shape[1] != dimension:
+                raise InvalidQueryError(
+                    f"The query vector has {dimension} dimensions and the stored ones "
+                    f"{part.shape[1]}; embed the query with the collection's model."
+                )
+
+    def _plan(self, module: ModuleType, k: int, allow: Masks | None) -> _Plan:
+        """How to search, remembered: searches come with the same few masks."""
+        key = (k,) if allow is None else (k, *map(id, allow))
+        found = self._plans.get(key)
+        if found is None or found.module is not module:
+            if len(self._plans) >= _REMEMBERED:
+                self._plans = {}
+            steps = [
+                _step(module, part, k, mask)
+                for part, mask in zip(self._parts, self._masks(allow), strict=True)
+            ]
+            whole = None if None in steps else module.DensePlan(steps)
+            found = self._plans[key] = _Plan(module, whole, allow)
+        return found
+
+    def _masks(self, allow: Masks | None) -> list[Mask | None]:
+        """The rows of each part to look at."""
+        if allow is None:
+            return list(self._live)
+        _check_masks("allow", self._parts, allow)
+        return [_both(*pair) for pair in zip(self._live, allow, strict=True)]
+
+    def _scored(
+        self, wide: NDArray[np.float64], k: int, allow: Masks | None
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
+        query = prepare_query(wide, normalized=self._normalized)
+        wanted = Wanted(query, k, 1.0) if self._normalized else _product(query, k)
+        for number, mask in enumerate(self._masks(allow)):
+            part = self._parts[number]
+            matrix = part.whole() if isinstance(part, Vectors) else part
+            yield number, *exact_rows(matrix, mask, wanted)
+
+
+class _Plan(NamedTuple):
+    """A ``DensePlan``, None where the extension cannot read a part, with the masks that it is for:
+    while it is remembered no others can have their addresses."""
+
+    module: ModuleType
+    native: Any
+    allow: Masks | None
 
 
 def search_vectors(
     parts: Sequence[Part],
-    live: Sequence[Mask | None],
-    allow: Sequence[Mask | None],
+    live: Masks,
+    allow: Masks,
     query: Sequence[float] | NDArray[np.floating],
     k: int,
     *,
     row_id: RowId,
     normalized: bool = True,
 ) -> list[Ranked]:
-    """The ``k`` best (part, row, score), best first, ties in the order of ``row_id``.
-
-    ``parts`` are (rows, dimension) matrices, or ``Vectors`` of segments, which may have codes:
-    then the search looks where calibration found nearly all of the best. With ``normalized`` rows
-    are of unit length (or zero), the query is brought to unit length, and the score is the cosine,
-    in [-1, 1]; without, it is the raw dot product. ``live`` and ``allow`` hold a mask per part, or
-    None for all rows; only rows in both are scored.
-
-    Raises ``InvalidQueryError`` for k below 1 and for a query that is not finite, of another
-    dimension, or all zero (it has no direction: every row would tie), ``InvalidArgument`` for
-    masks that do not fit, and ``StoreCorrupt`` when a stored row is not finite.
-    """
-    if k < 1:
-        raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-    vector = prepare_query(query, normalized=normalized)
-    _check_parts(parts, live, allow, len(vector))
-    wanted = Wanted(vector, k, limit=1.0) if normalized else _product(vector, k)
-    best = []
-    for number, part in enumerate(parts):
-        found = _candidates(part, live[number], allow[number], wanted)
-        best.append((number, *found))
-        if number + 1 < len(parts):
-            wanted = wanted.above(found)
-    return ranked(best, k, row_id)
+    """One search, as ``Searcher.search`` does it."""
+    searcher = Searcher(parts, live, normalized=normalized)
+    return searcher.search(query, k, allow=allow, row_id=row_id)
 
 
 def normalize_rows(matrix: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -81,21 +166,40 @@ def prepare_query(
     query: Sequence[float] | NDArray[np.floating], *, normalized: bool = True
 ) -> NDArray[np.float32]:
     """The query as float32, of unit length when ``normalized``; else as ``search_vectors`` says."""
-    wide = np.asarray(query, dtype=np.float64)
+    vector, largest = prepared(_flat(query), unit=normalized)
+    _check_largest(largest, normalized=normalized)
+    return vector
+
+
+def _flat(query: Sequence[float] | NDArray[np.floating]) -> NDArray[np.float64]:
+    wide: NDArray[np.float64] = np.asarray(query, dtype=np.float64)
     if wide.ndim != 1 or not wide.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
-    vector, largest = prepared(wide, unit=normalized)
+    return wide
+
+
+def _check_largest(largest: float, *, normalized: bool) -> None:
+    """Of a query's magnitudes."""
     if not math.isfinite(largest) or (not normalized and largest > _FLOAT32_MAX):
         raise InvalidQueryError("The query vector is not finite; embed the query again.")
     if not largest:
         raise InvalidQueryError("The query vector is all zero; embed a query that holds words.")
-    return vector
 
 
-def _candidates(part: Part, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
+def _step(module: ModuleType, part: Part, k: int, mask: Mask | None) -> Step | None:
     if isinstance(part, Vectors):
-        return part.candidates(live, allow, wanted)
-    return exact_rows(part, live, allow, wanted)
+        return part.step(k, mask)
+    return module.DenseVectors(half_bits(part), None), None, mask, None
+
+
+def _both(live: Mask | None, allow: Mask | None) -> Mask | None:
+    if live is None or allow is None:
+        return allow if live is None else live
+    return live & allow
+
+
+def _name(part: Part) -> str:
+    return part.name if isinstance(part, Vectors) else "in memory"
 
 
 def _product(query: NDArray[np.float32], k: int) -> Wanted:
@@ -103,32 +207,13 @@ def _product(query: NDArray[np.float32], k: int) -> Wanted:
     scan in float32 neither overflows nor vanishes."""
     _, exponent = np.frexp(np.abs(query).max())
     scan: NDArray[np.float32] = np.ldexp(query, -exponent)
-    length = float(np.linalg.norm(scan))
-    return Wanted(scan, k, math.inf, length=length, unit=math.ldexp(1.0, int(exponent)))
+    return Wanted(scan, k, math.inf, unit=math.ldexp(1.0, int(exponent)))
 
 
-def _check_parts(
-    parts: Sequence[Part],
-    live: Sequence[Mask | None],
-    allow: Sequence[Mask | None],
-    dimension: int,
-) -> None:
-    for name, masks in (("live", live), ("allow", allow)):
-        if len(masks) != len(parts):
-            raise _misfit(name)
-    for part, alive, allowed in zip(parts, live, allow, strict=True):
-        if not isinstance(part, Vectors) and (part.ndim != 2 or part.dtype != np.float16):
-            raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
-        if part.shape[1] != dimension:
-            raise InvalidQueryError(
-                f"The query vector has {dimension} dimensions and the stored ones "
-                f"{part.shape[1]}; embed the query with the collection's model."
-            )
-        if alive is not None and alive.shape != part.shape[:1]:
-            raise _misfit("live")
-        if allowed is not None and allowed.shape != part.shape[:1]:
-            raise _misfit("allow")
-
-
-def _misfit(name: str) -> InvalidArgument:
-    return InvalidArgument(f"{name} needs one mask (or None) per part, as long as it.")
+def _check_masks(name: str, parts: Sequence[Part], masks: Masks) -> None:
+    fits = len(masks) == len(parts) and all(
+        mask is None or mask.shape == part.shape[:1]
+        for part, mask in zip(parts, masks, strict=False)
+    )
+    if not fits:
+        raise InvalidArgument(f"{name} needs one mask (or None) per part, as long as it.")

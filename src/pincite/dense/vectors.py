@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import sys
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.dense.codes import stored_rule
-from pincite.dense.effort import Effort, Rule
-from pincite.dense.kernels import Found, Mask, Wanted, checked, exact_rows
+from pincite.dense.effort import Rule
+from pincite.dense.kernels import Mask
 from pincite.errors import StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
-__all__ = ["Vectors"]
+__all__ = ["Step", "Vectors"]
 
 _BLOCK: Final = 65536
-_REMEMBERED: Final = 8
-_SPARSE: Final = 32  # a mask of one row in so many is kept as row numbers, too
 
 
-class _Keeps(NamedTuple):
-    """How many rows a mask keeps, and which, when they are few."""
-
-    kept: int
-    rows: NDArray[np.int64] | None
-    mask: Mask | None
-
-
-_kept = itemgetter(0)
+Step = tuple[Any, Any, Mask | None, tuple[float, ...] | None]
+"""A segment's vectors and codes as the extension holds them, the kept rows, and an effort."""
 
 
 class Vectors:
@@ -55,9 +45,6 @@ class Vectors:
         self._rule: Rule | None = None if found is None else found[0]
         self._exact: Any = None
         self._codes: Any = None
-        self._all = _Keeps(rows, None, None)
-        self._masks: list[_Keeps] = []
-        self._efforts: dict[tuple[int, int], Effort | None] = {}
         module = native()
         straight = sys.byteorder == "little" and self._mapped.flags.aligned
         if module is not None and straight:
@@ -82,42 +69,21 @@ class Vectors:
         vectors: NDArray[np.float16] = self._file.array("vectors").reshape(self.shape)
         return vectors
 
-    def candidates(self, live: Mask | None, allow: Mask | None, wanted: Wanted) -> Found:
-        """The best rows in both masks; by codes, nearly all of them."""
-        if self._exact is None or native() is None:
-            return exact_rows(self.whole(), live, allow, wanted)
-        living, allowed = self._keeps(live), self._keeps(allow)
-        fewer = min(living, allowed, key=_kept)
-        query, k, limit, floor, length, unit = wanted
-        effort = self._effort(k, fewer.kept)
-        if effort is None or self._rule is None:
-            answer = self._exact.exact(query, k, live, allow, fewer.rows, limit, floor, unit)
-        else:
-            margin = self._rule.margin * length
-            answer = self._codes.search(query, k, *effort, margin, live, allow, limit, floor, unit)
-        return checked(answer, self._file.name)
+    @property
+    def name(self) -> str:
+        """What errors call the segment."""
+        return self._file.name
 
-    def _effort(self, k: int, kept: int) -> Effort | None:
-        if self._rule is None or self._codes is None:
+    def step(self, k: int, mask: Mask | None) -> Step | None:
+        """How the extension finds the k best of the masked rows; None where it cannot."""
+        if self._exact is None:
             return None
-        if (k, kept) not in self._efforts:
-            if len(self._efforts) >= _REMEMBERED:
-                self._efforts = {}
-            self._efforts[k, kept] = self._rule.effort(k, kept)
-        return self._efforts[k, kept]
-
-    def _keeps(self, mask: Mask | None) -> _Keeps:
-        """What a mask keeps, remembered: searches come with the same few masks."""
-        if mask is None:
-            return self._all
-        for keeps in self._masks:
-            if keeps.mask is mask:
-                return keeps
-        count = int(np.count_nonzero(mask))
-        rows = np.flatnonzero(mask) if count * _SPARSE <= len(mask) else None
-        keeps = _Keeps(count, rows, mask)
-        self._masks = [keeps, *self._masks[: _REMEMBERED - 1]]
-        return keeps
+        if self._rule is None or self._codes is None:
+            return self._exact, None, mask, None
+        kept = self.shape[0] if mask is None else int(np.count_nonzero(mask))
+        effort = self._rule.effort(k, kept)
+        bounds = None if effort is None else (*effort, self._rule.margin)
+        return self._exact, self._codes, mask, bounds
 
     def _open(self, module: Any, scale: float) -> None:
         bits = self._mapped.view(np.uint16)

@@ -233,7 +233,7 @@ class Library:
         hits = self._hits(query, k, offset, mode, as_filter(where), alpha, partial, warnings)
         if mode == "hybrid" and (deep := depth_warning(k, offset)):
             warnings.append(deep)
-        if mode != "vector" and not default_analyzer().query_groups(query):
+        if mode != "vector" and not _has_words(query, hits):
             warnings.append("The query has no words to look up; the keyword side found nothing.")
         took = (time.perf_counter() - started) * 1000
         return Results(hits, warnings, took, self._explain(query, hits) if explain else {})
@@ -386,6 +386,13 @@ def as_filter(where: Where) -> Filter | None:
 
         return filter_from_dict(where)
     return where
+
+
+def _has_words(query: str, hits: list[Hit]) -> bool:
+    """Whether there was something to look up, which is plain where keywords found a hit."""
+    return any("keyword" in hit.legs for hit in hits) or bool(
+        default_analyzer().query_groups(query)
+    )
 
 
 def _check_search(query: str, k: int, offset: int, mode: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -16,11 +16,63 @@ __all__ = [
     "LegScore",
     "Results",
     "Span",
+    "Spans",
     "TermScore",
     "chunk_id",
 ]
 
 Span = tuple[int, int]
+
+
+class Spans(Sequence[Span]):
+    """Spans that are found when they are first looked at; equal to a tuple of the same spans.
+
+    >>> spans = Spans(lambda: [(0, 3)])
+    >>> spans == ((0, 3),), spans.shifted(7)[0]
+    (True, (7, 10))
+    """
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], Iterable[Span]]) -> None:
+        self._find = find
+        self._found: tuple[Span, ...] | None = None
+
+    def shifted(self, by: int) -> Spans:
+        """The same spans in a text that begins ``by`` characters earlier."""
+        return Spans(lambda: ((start + by, end + by) for start, end in self))
+
+    def _all(self) -> tuple[Span, ...]:
+        if self._found is None:
+            self._found = tuple(self._find())
+        return self._found
+
+    @overload
+    def __getitem__(self, index: int) -> Span: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Span, ...]: ...
+    def __getitem__(self, index: int | slice) -> Span | tuple[Span, ...]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Span]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Spans):
+            return self._all() == other._all()
+        return self._all() == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Span, ...]]]:
+        return tuple, (self._all(),)  # copies and pickles hold what was found
 
 
 def chunk_id(document: str, chunk_index: int) -> str:

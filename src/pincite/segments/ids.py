@@ -35,6 +35,7 @@ __all__ = [
 
 _ENCODING: Final = "utf-8"
 _LONE_SURROGATES: Final = "surrogatepass"
+_NEAR: Final = 8192  # rows whose ids are verified together: a block of their offsets
 _FEW: Final = 64  # among so many rows, one is quicker found by its number than in a mask
 
 
@@ -60,7 +61,7 @@ def merge_ids(
     """The arrays of the rows that ``keep`` marks, one table after the other."""
     pairs = list(zip(tables, keep, strict=True))
     blob = b"".join(table.raw(int(row)) for table, mask in pairs for row in np.flatnonzero(mask))
-    sizes = np.concatenate([np.diff(table.offsets)[mask] for table, mask in pairs])
+    sizes = np.concatenate([table.sizes()[mask] for table, mask in pairs])
     hashes = np.concatenate([table.hashes_by_row()[mask] for table, mask in pairs])
     return _arrays(blob, sizes, hashes)
 
@@ -94,76 +95,127 @@ class IdSource(Protocol):
         ...
 
     def array(self, name: str) -> NDArray[Any]:
-        """The array of that name."""
+        """The array of that name, verified."""
+        ...
+
+    def window(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """A part of it, verified."""
+        ...
+
+    def unverified(self, name: str) -> tuple[memoryview, memoryview]:
+        """Its bytes as they lie there, and their checksums."""
         ...
 
 
 class IdTable:
-    """Reads the ids of a segment."""
+    """Reads the ids of a segment; what is asked of single rows verifies only what lies near them.
 
-    __slots__ = ("_blob", "_ends", "_hashes", "_name", "_rows", "offsets")
+    Raises ``StoreCorrupt`` with the source's name where arrays contradict each other: their sizes
+    at once, their values when they are read.
+    """
+
+    __slots__ = ("_blob", "_ends", "_found", "_source", "_verified")
 
     def __init__(self, source: IdSource) -> None:
-        """Raises ``StoreCorrupt`` with the source's name when its arrays contradict each other."""
-        self._name = source.name
-        self._blob = np.ascontiguousarray(source.array("ids")).data
-        self.offsets: NDArray[np.uint64] = source.array("id_offsets")
+        self._source = source
+        self._blob = source.unverified("ids")[0]
         # A memoryview hands out Python's integers, quicker than NumPy its own.
-        self._ends = np.ascontiguousarray(self.offsets, dtype=np.uint64).data
-        self._hashes: NDArray[np.uint32] = source.array("id_hashes")
-        self._rows: NDArray[np.uint32] = source.array("id_rows")
-        self._check()
+        self._ends = _integers(source, "id_offsets")
+        self._verified = bytearray(-(-len(self._ends) // _NEAR))
+        self._found: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
+        hashes, rows = (source.unverified(name)[0].nbytes for name in ("id_hashes", "id_rows"))
+        if not hashes == rows == 4 * (len(self._ends) - 1):
+            raise self._misfit()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[str]:
         return map(self.id, range(len(self)))
 
     def id(self, row: int) -> str:
         """The id of a row."""
+        if not self._verified[row // _NEAR]:
+            self._verify(row // _NEAR)
+        ends = self._ends
         try:
-            start, end = self._ends[row], self._ends[row + 1]
-            return str(self._blob[start:end], _ENCODING, _LONE_SURROGATES)
+            return str(self._blob[ends[row] : ends[row + 1]], _ENCODING, _LONE_SURROGATES)
         except UnicodeDecodeError as error:
             raise self._corrupt("an id is not UTF-8") from error
 
     def raw(self, row: int) -> bytes:
         """The id of a row as it is stored."""
+        if not self._verified[row // _NEAR]:
+            self._verify(row // _NEAR)
         return bytes(self._blob[self._ends[row] : self._ends[row + 1]])
+
+    def sizes(self) -> NDArray[np.uint64]:
+        """How many bytes each id has."""
+        return np.diff(self._source.array("id_offsets"))
 
     def find(self, ids: Sequence[str]) -> list[tuple[int, int]]:
         """The (place in ``ids``, row) of those that the segment has, in the order of ``ids``."""
+        hashes, rows = self._hashes()
         encoded = [encode_id(name) for name in ids]
         wanted = np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded))
-        first = np.searchsorted(self._hashes, wanted, "left")
-        last = np.searchsorted(self._hashes, wanted, "right")
+        first = np.searchsorted(hashes, wanted, "left")
+        last = np.searchsorted(hashes, wanted, "right")
         found = []
         for place in np.flatnonzero(first < last).tolist():
             for at in range(first[place], last[place]):
-                row = int(self._rows[at])
+                row = int(rows[at])
                 if self.raw(row) == encoded[place]:
                     found.append((place, row))
         return found
 
     def hashes_by_row(self) -> NDArray[np.uint32]:
         """The CRC-32 of each row's id, in row order."""
+        sorted_hashes, rows = self._hashes()
         hashes = np.empty(len(self), dtype=np.uint32)
-        hashes[self._rows] = self._hashes
+        hashes[rows] = sorted_hashes
         return hashes
 
-    def _check(self) -> None:
-        rows, offsets = len(self._rows), self.offsets
-        fits = len(self._hashes) == rows and len(offsets) == rows + 1
-        fits = fits and int(offsets[0]) == 0 and int(offsets[-1]) == self._blob.nbytes
-        fits = fits and bool((offsets[1:] >= offsets[:-1]).all())
-        if not fits or (rows and int(self._rows.max()) >= rows):
-            raise self._corrupt("its ids do not fit its rows")
+    def _verify(self, near: int) -> None:
+        """Checks the ids that begin in one block of offsets."""
+        first = near * _NEAR
+        offsets = self._source.window("id_offsets", first, first + _NEAR + 1)
+        start, end = int(offsets[0]), int(offsets[-1])
+        last = first + len(offsets) > len(self)
+        fits = end == self._blob.nbytes if last else end <= self._blob.nbytes
+        fits = fits and (near > 0 or start == 0)
+        if not fits or not bool((offsets[1:] >= offsets[:-1]).all()):
+            raise self._misfit()
+        self._source.window("ids", start, end)
+        self._verified[near] = 1
+
+    def _hashes(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The hashes, ascending, and the row of each."""
+        if self._found is None:
+            hashes, rows = self._source.array("id_hashes"), self._source.array("id_rows")
+            if len(rows) and int(rows.max()) >= len(self):
+                raise self._misfit()
+            self._found = hashes, rows
+        return self._found
+
+    def _misfit(self) -> StoreCorrupt:
+        return self._corrupt("its ids do not fit its rows")
 
     def _corrupt(self, what: str) -> StoreCorrupt:
         return StoreCorrupt(
-            f"Segment {self._name} is damaged: {what}. Restore a backup, or build the index anew."
+            f"Segment {self._source.name} is damaged: {what}. Restore a backup, or build the index "
+            "anew."
         )
+
+
+def _integers(source: IdSource, name: str) -> memoryview:
+    """An array of uint64, not verified."""
+    data = source.unverified(name)[0]
+    if data.nbytes < 8 or data.nbytes % 8:
+        raise StoreCorrupt(
+            f"Segment {source.name} is damaged: its ids are cut short. Restore a backup, or build "
+            "the index anew."
+        )
+    return np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False).data
 
 
 class Identified(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
-KERNEL_VERSION = 9
+KERNEL_VERSION = 10
 
 _FOUND: list[ModuleType | None] = []
 

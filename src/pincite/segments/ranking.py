@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ranked", "RowId", "at_least_kth", "ranked"]
+__all__ = ["Ranked", "RowId", "at_least_kth", "in_id_order", "ranked"]
 
 Ranked = tuple[int, int, float]
 """Segment, row, score."""
@@ -61,6 +62,20 @@ def ranked(
     if len({hit[2] for hit in hits}) < len(hits):  # ids are looked up only where they decide
         hits = heapq.nsmallest(k, hits, key=lambda hit: (-hit[2], row_id(hit[0], hit[1])))
     return hits[:k]
+
+
+def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
+    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
+    scores = [score for _, _, score in found]
+    if len(scores) <= k and len(set(scores)) == len(scores):
+        return found
+    ordered: list[Ranked] = []
+    for _, tied in groupby(found, key=_score):
+        own = list(tied)
+        ordered += sorted(own, key=lambda hit: row_id(hit[0], hit[1])) if len(own) > 1 else own
+        if len(ordered) >= k:
+            break
+    return ordered[:k]
 
 
 def _kth(values: NDArray[np.float32], k: int) -> np.float32:

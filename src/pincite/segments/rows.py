@@ -14,9 +14,12 @@ Version 1, still read, has ``chunks``, ``indexes`` and ``documents`` of every ro
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final, Protocol
+from struct import calcsize
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ __all__ = ["RowTable", "build_rows", "merge_rows"]
 
 _ENCODING: Final = "utf-8"
 _FEW: Final = 3000
+_NEAR: Final = 8192  # runs that are verified together: a block of their keys
 
 
 def build_rows(
@@ -99,31 +103,42 @@ class _Rows(Protocol):
     def key(self, row: int) -> int: ...
     def index(self, row: int) -> int: ...
     def number(self, row: int) -> int: ...
+    def named(self, row: int) -> tuple[int, int]: ...
     def keys(self) -> NDArray[np.int64]: ...
     def indexes(self) -> NDArray[np.uint32]: ...
     def numbers(self) -> NDArray[np.uint32]: ...
 
 
 class _Runs:
-    """Version 2. Single rows verify the blocks that they are in."""
+    """Version 2. Single rows verify what lies near their run."""
 
     def __init__(self, segment: SegmentFile) -> None:
         self._segment = segment
-        self._starts = np.frombuffer(segment.unverified("run_starts")[0], dtype="<u4")
+        # Memoryviews hand out Python's integers, quicker than NumPy its own.
+        self._starts = _integers(segment, "run_starts", "I")
+        self._keys = _integers(segment, "run_chunks", "q")
+        self._indexes = _integers(segment, "run_indexes", "I")
+        self._numbers = _integers(segment, "run_documents", "I")
         runs = len(self._starts) - 1
-        sizes = (("run_chunks", 8), ("run_indexes", 4), ("run_documents", 4))
-        if any(_size(segment, name, item) != runs for name, item in sizes):
+        if any(len(held) != runs for held in (self._keys, self._indexes, self._numbers)):
             raise _contradiction(segment)
+        self._verified = bytearray(-(-(runs + 1) // _NEAR))
         self.count = int(segment.window("run_starts", runs, runs + 1)[0])
 
     def key(self, row: int) -> int:
-        return self._item("run_chunks", row, rises=True)
+        run = self._run(row)
+        return self._keys[run] + row - self._starts[run]
 
     def index(self, row: int) -> int:
-        return self._item("run_indexes", row, rises=True)
+        run = self._run(row)
+        return self._indexes[run] + row - self._starts[run]
 
     def number(self, row: int) -> int:
-        return self._item("run_documents", row, rises=False)
+        return self._numbers[self._run(row)]
+
+    def named(self, row: int) -> tuple[int, int]:
+        run = self._run(row)
+        return self._numbers[run], self._indexes[run] + row - self._starts[run]
 
     def keys(self) -> NDArray[np.int64]:
         return self._every("run_chunks", rises=True)
@@ -134,13 +149,23 @@ class _Runs:
     def numbers(self) -> NDArray[np.uint32]:
         return self._every("run_documents", rises=False)
 
-    def _item(self, name: str, row: int, *, rises: bool) -> int:
-        run = int(np.searchsorted(self._starts, np.uint32(row), "right")) - 1
-        start, stop = self._segment.window("run_starts", run, run + 2).tolist()
-        if not start <= row < stop:
+    def _run(self, row: int) -> int:
+        """The run of a row."""
+        run = bisect_right(self._starts, row) - 1
+        near = run // _NEAR
+        if not self._verified[near]:
+            self._verify(near)
+        if not 0 <= self._starts[run] <= row < self._starts[run + 1]:
             self._segment.array("run_starts")  # names the block that fails its checksum
             raise _contradiction(self._segment)
-        return int(self._segment.window(name, run, run + 1)[0]) + (row - start if rises else 0)
+        return run
+
+    def _verify(self, near: int) -> None:
+        first = near * _NEAR
+        self._segment.window("run_starts", first, first + _NEAR + 1)
+        for name in ("run_chunks", "run_indexes", "run_documents"):
+            self._segment.window(name, first, first + _NEAR)
+        self._verified[near] = 1
 
     def _every(self, name: str, *, rises: bool) -> NDArray[Any]:
         starts = self._segment.array("run_starts").astype(np.int64)
@@ -173,6 +198,9 @@ class _Plain:
 
     def number(self, row: int) -> int:
         return self._item("documents", row)
+
+    def named(self, row: int) -> tuple[int, int]:
+        return self.number(row), self.index(row)
 
     def keys(self) -> NDArray[np.int64]:
         return self._segment.array("chunks")
@@ -234,15 +262,14 @@ class RowTable:
 
     def id(self, row: int) -> str:
         """The chunk id of a row."""
-        return chunk_id(self.document(row), self._rows.index(row))
-
-    def ids(self, rows: Sequence[int]) -> list[str]:
-        """The chunk ids of many rows."""
-        return [self.id(row) for row in rows]
+        number, index = self._rows.named(row)
+        return chunk_id(self._document(number), index)
 
     def document(self, row: int) -> str:
         """The document id of a row."""
-        number = self._rows.number(row)
+        return self._document(self._rows.number(row))
+
+    def _document(self, number: int) -> str:
         found = self._decoded.get(number)
         if found is None:
             found = self._decoded[number] = self.name(number).decode(_ENCODING)
@@ -276,6 +303,16 @@ class RowTable:
         if not fits or not bool((offsets[1:] >= offsets[:-1]).all()):
             raise _contradiction(self._segment)
         assert len(self.documents) == len(self.chunks) == len(self.indexes)
+
+
+def _integers(segment: SegmentFile, name: str, code: Literal["I", "q"]) -> memoryview[int]:
+    """An array, not verified."""
+    if sys.byteorder == "big":
+        return np.ascontiguousarray(segment.array(name)).data
+    data = segment.unverified(name)[0]
+    if data.nbytes % calcsize(code):
+        raise _contradiction(segment)
+    return data.cast(code)
 
 
 def _size(segment: SegmentFile, name: str, item: int) -> int:

@@ -52,6 +52,9 @@ __all__ = [
 ]
 
 
+_FLOAT32_END: Final = 2.0**128 - 2.0**103
+"""What float32 rounds to infinity, from here on."""
+
 MAX_LIMIT: Final = 2**63 - 1
 """The largest limit: what a backend's integers hold."""
 
@@ -103,7 +106,7 @@ def check_hybrid(
     validate(where, spec)
     check_query(query)
     if vector is not None:
-        check_vector(vector, dimension)
+        check_vector(vector, dimension, zero=bool(query.strip()) and alpha != 1)
     check_limit(limit)
     check_alpha(alpha)
     check_offset(offset)
@@ -185,10 +188,11 @@ def check_query(query: str) -> None:
         raise InvalidQueryError(f"query must be a string, not {type(query).__name__}.")
 
 
-def check_vector(vector: Sequence[float], dimension: int | None) -> None:
+def check_vector(vector: Sequence[float], dimension: int | None, *, zero: bool = False) -> None:
     """Refuse a vector that is not flat, numeric, finite in float32 and of the right length.
 
-    A vector of zeros has no direction, so that every chunk would tie: it is refused too.
+    A vector of zeros has no direction, so that every chunk would tie: it is refused too, unless
+    ``zero``. A model gives it for words that it does not know, which keywords may still find.
     """
     if isinstance(vector, str | bytes | Mapping):
         raise InvalidQueryError(
@@ -200,10 +204,10 @@ def check_vector(vector: Sequence[float], dimension: int | None) -> None:
         raise InvalidQueryError("vector must be a flat sequence of numbers.") from error
     if row.ndim != 1 or not len(row) or row.dtype.kind not in "fiu":
         raise InvalidQueryError("vector must be a flat, non-empty sequence of numbers.")
-    with np.errstate(over="ignore"):
-        if not np.isfinite(row.astype(np.float32)).all():
-            raise InvalidQueryError("vector holds a value that is not finite; embed it again.")
-    if not row.any():
+    largest = float(np.abs(row).max())
+    if not largest < _FLOAT32_END:
+        raise InvalidQueryError("vector holds a value that is not finite; embed it again.")
+    if not (zero or largest):
         raise InvalidQueryError("vector is all zero; embed a query that holds words.")
     if dimension is not None and len(row) != dimension:
         raise InvalidQueryError(

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Generic, NamedTuple, TypeVar
+from operator import itemgetter
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pincite.fusion import distribution_scores
-from pincite.model.hits import Chunk, Hit, LegScore, Span
+from pincite.model.hits import Chunk, Hit, LegScore, Span, Spans
 
 __all__ = [
     "DEFAULT_ALPHA",
     "Fused",
     "LegPlan",
+    "both_spans",
     "depth_warning",
     "fuse_hits",
     "fuse_scored",
@@ -33,7 +35,9 @@ DEFAULT_ALPHA: Final = 0.25
 
 _MIN_DEPTH = 100
 
-K = TypeVar("K", str, tuple[str, str])
+_score, _second = itemgetter(0), itemgetter(1)
+
+K = TypeVar("K", bound=Hashable)
 
 
 class LegPlan(NamedTuple):
@@ -103,16 +107,16 @@ def leg_hit(
     leg: str, chunk: Chunk, score: float, rank: int, highlights: Sequence[Span] = ()
 ) -> Hit:
     """A hit of one leg ("keyword" or "vector"); ``spans`` are the highlights in the document."""
-    spans = tuple((chunk.start_char + start, chunk.start_char + end) for start, end in highlights)
-    return Hit(
-        chunk,
-        score,
-        rank,
-        {leg: LegScore(score, rank, 1.0, score)},
-        tuple(highlights),
-        spans,
-        leg,
-    )
+    legs = {leg: LegScore(score, rank, 1.0, score)}
+    return Hit(chunk, score, rank, legs, *both_spans(chunk, highlights), leg)
+
+
+def both_spans(chunk: Chunk, highlights: Sequence[Span]) -> tuple[Sequence[Span], Sequence[Span]]:
+    """Highlights in the chunk's content, and the same places in its document."""
+    at = chunk.start_char
+    if isinstance(highlights, Spans):
+        return highlights, highlights.shifted(at)
+    return tuple(highlights), tuple((at + start, at + end) for start, end in highlights)
 
 
 def fuse_hits(
@@ -152,55 +156,72 @@ def fuse_scored(
     alpha: float | None,
     limit: int,
     offset: int = 0,
+    name: Callable[[K], Any] | None = None,
 ) -> list[Fused[K]]:
     """``fuse_hits`` on keys and scores, for stores that read rows only of what is returned.
 
-    Keys are chunk ids, or tuples that begin with them: their order breaks ties.
+    The order of ``name(key)`` breaks ties, asked for only where there are any. Without it that of
+    the keys does, which are chunk ids, or tuples that begin with them.
     """
     weight = DEFAULT_ALPHA if alpha is None else float(alpha)
     legs = {"keyword": _weigh(keyword, 1.0 - weight), "vector": _weigh(vector, weight)}
-    ranked = _ranked(*legs.values())
-    page = ranked[offset : min(offset + limit, leg_depth(limit))]
+    page = slice(offset, min(offset + limit, leg_depth(limit)))
+    ranked = _ranked(legs["keyword"], legs["vector"], page, name)
     return [
         Fused(key, score, rank, _leg_scores(key, legs))
-        for rank, (score, key) in enumerate(page, offset + 1)
+        for rank, (score, key) in enumerate(ranked[page], offset + 1)
     ]
 
 
 class _Leg(NamedTuple, Generic[K]):
-    """One leg: its weight, and its keys (place below, best rank, score) with their weighted shares.
+    """One leg: its weight, its keys with their places below, and for each its best rank, its score
+    and its weighted share.
 
     Shares are not clipped: a leader far ahead of its leg stays ahead, where clipping would let the
     other leg choose among all beyond three deviations.
     """
 
     weight: float
-    places: dict[K, tuple[int, int, float]]
+    places: dict[K, int]
+    ranks: Sequence[int]
+    scores: list[float]
     shares: list[float]
 
 
 def _weigh(scored: Sequence[tuple[K, float]], weight: float) -> _Leg[K]:
-    places: dict[K, tuple[int, int, float]] = {}
     if weight <= 0.0:
-        return _Leg(weight, places, [])
-    for rank, (key, score) in enumerate(scored, start=1):
-        if key not in places:
-            places[key] = (len(places), rank, score)
-    raw = distribution_scores([score for _, _, score in places.values()], clip=False)
-    return _Leg(weight, places, [weight * share for share in raw])
+        return _Leg(weight, {}, (), [], [])
+    places = {key: place for place, (key, _) in enumerate(scored)}
+    ranks: Sequence[int] = range(1, len(scored) + 1)
+    if len(places) < len(scored):  # a repeated key counts at its best place
+        firsts = {key: rank for rank, (key, _) in reversed(list(enumerate(scored, start=1)))}
+        ranks = sorted(firsts.values())
+        scored = [scored[rank - 1] for rank in ranks]
+        places = {key: place for place, (key, _) in enumerate(scored)}
+    scores = [score for _, score in scored]
+    raw = distribution_scores(scores, clip=False)
+    return _Leg(weight, places, ranks, scores, [weight * share for share in raw])
 
 
-def _ranked(keyword: _Leg[K], vector: _Leg[K]) -> list[tuple[float, K]]:
-    """The union with its fused scores, best first."""
+def _ranked(
+    keyword: _Leg[K], vector: _Leg[K], page: slice, name: Callable[[K], Any] | None
+) -> list[tuple[float, K]]:
+    """The union with its fused scores, best first; equal scores are in order on the page."""
     scores = _sums(keyword.places, keyword.shares, vector.places, vector.shares)
-    pairs = zip(_float32(scores.values()), scores, strict=True)
+    pairs = list(zip(_float32(scores.values()), scores, strict=True))
     if not keyword.places or not vector.places:
-        return list(pairs)
-    return sorted(pairs, key=_descending)
-
-
-def _descending(pair: tuple[float, K]) -> tuple[float, K]:
-    return (-pair[0], pair[1])
+        return pairs
+    pairs.sort(key=_score, reverse=True)
+    by = _second if name is None else lambda pair: name(pair[1])
+    start = 0
+    while start < min(page.stop, len(pairs)):
+        stop = start + 1
+        while stop < len(pairs) and pairs[stop][0] == pairs[start][0]:
+            stop += 1
+        if stop - start > 1 and stop > page.start:
+            pairs[start:stop] = sorted(pairs[start:stop], key=by)
+        start = stop
+    return pairs
 
 
 def _sums(
@@ -215,9 +236,10 @@ def _sums(
 def _leg_scores(key: K, legs: Mapping[str, _Leg[K]]) -> dict[str, LegScore]:
     scores = {}
     for name, leg in legs.items():
-        if key in leg.places:
-            place, rank, raw = leg.places[key]
-            scores[name] = LegScore(raw, rank, leg.weight, leg.shares[place])
+        place = leg.places.get(key)
+        if place is not None:
+            share = leg.shares[place]
+            scores[name] = LegScore(leg.scores[place], leg.ranks[place], leg.weight, share)
     return scores
 
 

@@ -19,6 +19,7 @@ from pincite.testing.samples import (
     minerals,
     put,
     reader,
+    refused,
 )
 
 __all__ = ["LegContract"]
@@ -221,6 +222,18 @@ class LegContract(Contract):
         vector = embed("quartz gold water")
         hits = await port.hybrid(COLLECTION, query="zeolite", vector=vector, limit=10)
         assert ids(hits) == ids(await port.near_vector(COLLECTION, vector=vector, limit=10))
+
+    @scenario
+    async def test_a_vector_of_zeros_leaves_hybrid_to_keywords(self, store: Any) -> None:
+        """Check first: is a query refused, none of whose words the model knows?"""
+        port = await minerals(store)
+        zeros = [0.0] * len(embed("quartz"))
+        found = await port.hybrid(COLLECTION, query="quartz gold", vector=zeros, limit=5)
+        assert ids(found) == ids(await port.bm25(COLLECTION, query="quartz gold", limit=5))
+        for query, alpha in (("quartz", 1.0), ("  ", None)):
+            await refused(
+                port.hybrid(COLLECTION, query=query, vector=zeros, limit=5, alpha=alpha), query
+            )
 
     @scenario
     async def test_a_page_of_hybrid_is_the_head_of_a_longer_one(self, store: Any) -> None:

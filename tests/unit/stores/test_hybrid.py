@@ -1,5 +1,7 @@
 """The one hybrid: depth, weights, ties, pages."""
 
+import copy
+import pickle
 import struct
 
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.fusion import distribution_based
-from pincite.model.hits import Chunk
+from pincite.model.hits import Chunk, Spans
 from pincite.stores import hybrid
 
 
@@ -190,3 +192,50 @@ def test_fusing_keys_and_scores_is_fusing_hits(keyword, vector, alpha, offset):
     )
 
     assert [(h.chunk.id, h.score, h.rank, h.legs) for h in whole] == [tuple(f) for f in fused]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from([1.0, 2.0, 3.0, 9.0])), max_size=12),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from([0.1, 0.2, 0.9])), max_size=12),
+    st.sampled_from([None, 0.5, 1.0]),
+    st.integers(0, 4),
+    st.integers(1, 6),
+)
+def test_ties_are_in_the_order_of_names(keyword, vector, alpha, offset, limit):
+    def name(key):
+        return f"d{9 - key}"
+
+    keyword.sort(key=lambda pair: (-pair[1], name(pair[0])))
+    vector.sort(key=lambda pair: (-pair[1], name(pair[0])))
+    by_key = hybrid.fuse_scored(keyword, vector, alpha=alpha, limit=limit, offset=offset, name=name)
+    by_name = hybrid.fuse_scored(
+        [(name(key), score) for key, score in keyword],
+        [(name(key), score) for key, score in vector],
+        alpha=alpha,
+        limit=limit,
+        offset=offset,
+    )
+
+    assert [fused._replace(key=name(fused.key)) for fused in by_key] == by_name
+
+
+def test_spans_that_are_not_found_yet_are_equal_to_those_that_are():
+    asked = []
+
+    def find():
+        asked.append(1)
+        return [(0, 4)]
+
+    later = hybrid.leg_hit("keyword", Chunk("text", id="a", start_char=10), 2.5, 1, Spans(find))
+    assert not asked
+    assert later == hits("keyword", ("a", 2.5))[0]
+    assert hits("keyword", ("a", 2.5))[0] == later
+    assert later.highlights != ((0, 3),)
+    assert later.spans != hits("keyword", ("a", 2.5))[0].chunk
+    assert pickle.loads(pickle.dumps(later)) == later
+    assert type(copy.deepcopy(later).spans) is tuple
+    assert list(later.spans) == [(10, 14)]
+    assert len(later.highlights) == 1
+    assert repr(later.spans) == "((10, 14),)"
+    assert hash(later.spans) == hash(((10, 14),))
+    assert asked == [1]

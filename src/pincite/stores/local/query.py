@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.explain import explain_row
-from pincite.dense.search import search_vectors
 from pincite.model.filters import DeclaredFilter, Filter
-from pincite.model.hits import Chunk, Explanation, Hit, Span
+from pincite.model.hits import Chunk, Explanation, Hit, Span, Spans
 from pincite.segments.ranking import Ranked
-from pincite.stores.hybrid import Fused, leg_hit
-from pincite.stores.local.snapshot import Segment, Session
+from pincite.stores.hybrid import Fused, LegPlan, both_spans, fuse_scored, leg_hit
+from pincite.stores.local.snapshot import Mask, Segment, Session
 from pincite.stores.local.texts import chunks_by_key, columns_values
 from pincite.stores.ordering import sort_by_field
 from pincite.text.analysis import default_analyzer
 
-__all__ = ["Query", "Scored"]
+__all__ = ["Place", "Query", "Scored"]
 
-Scored = Sequence[tuple[str, float]]
-"""Chunk ids and scores, best first."""
+Place = tuple[int, int]
+"""Segment and row."""
+
+Scored = Sequence[tuple[Place, float]]
+"""Where chunks are, and their scores, best first."""
 
 
 class Query:
-    """A session with a checked, folded filter; it remembers where the ids that it found are."""
+    """A session with a checked, folded filter."""
 
     def __init__(self, session: Session, where: Filter | None) -> None:
         self._session = session
         self._where = where
-        self._places: dict[str, tuple[int, int]] = {}
         self._groups: Sequence[tuple[str, ...]] = ()
+
+    @cached_property
+    def _allow(self) -> Sequence[Mask | None] | None:
+        """What the filter keeps, for both legs; None for all."""
+        return None if self._where is None else self._session.allow(self._where)
 
     def keyword(self, query: str, limit: int) -> Scored:
         """The keyword leg; [] for a blank query."""
@@ -42,39 +49,43 @@ class Query:
         found = self._session.keyword().search(
             self._groups,
             limit,
-            allow=None if self._where is None else self._session.allow(self._where),
+            allow=self._allow,
             row_id=self._session.row_id,
         )
-        return self._named(found)
+        return _placed(found)
 
     def vector(self, vector: Sequence[float], limit: int) -> Scored:
         """The vector leg."""
         snapshot = self._session.snapshot
         if not snapshot.segments:
             return []
-        found = search_vectors(
-            self._session.searched(),
-            snapshot.live,
-            self._session.allow(self._where),
-            vector,
-            limit,
-            row_id=self._session.row_id,
-            normalized=snapshot.collection.normalized,
+        found = self._session.searched().search(
+            vector, limit, allow=self._allow, row_id=self._session.row_id
         )
-        return self._named(found)
+        return _placed(found)
+
+    def hybrid(
+        self, plan: LegPlan, query: str, vector: Sequence[float], *, limit: int, offset: int
+    ) -> list[Hit]:
+        """The hits of a hybrid search; what the keyword leg found is highlighted."""
+        fused = fuse_scored(
+            self.keyword(query, plan.depth) if plan.keyword else (),
+            self.vector(vector, plan.depth) if plan.vector else (),
+            alpha=plan.alpha,
+            limit=limit,
+            offset=offset,
+            name=lambda place: self._session.row_id(*place),
+        )
+        chunks = self._chunks_of([each.key for each in fused])
+        return [self._fused_hit(*pair) for pair in zip(chunks, fused, strict=True)]
 
     def hits(self, leg: str, scored: Scored) -> list[Hit]:
         """The hits of one leg."""
-        chunks = self._chunks_of([name for name, _ in scored])
+        chunks = self._chunks_of([place for place, _ in scored])
         return [
             leg_hit(leg, chunk, score, rank, self._marked(chunk))
             for rank, (chunk, (_, score)) in enumerate(zip(chunks, scored, strict=True), start=1)
         ]
-
-    def fused_hits(self, fused: Sequence[Fused[str]]) -> list[Hit]:
-        """The hits of a hybrid search; what the keyword leg found is highlighted."""
-        chunks = self._chunks_of([each.key for each in fused])
-        return [self._fused_hit(*pair) for pair in zip(chunks, fused, strict=True)]
 
     def explain(self, query: str, chunks: Sequence[Chunk]) -> list[Explanation]:
         """How each chunk's keyword score comes about; all zero for one that is gone."""
@@ -157,28 +168,21 @@ class Query:
             if len(rows):
                 yield segment, rows
 
-    def _named(self, found: Sequence[Ranked]) -> Scored:
-        names = [""] * len(found)
-        for number, segment in enumerate(self._session.snapshot.segments):
-            places = [place for place, (own, _, _) in enumerate(found) if own == number]
-            if places:
-                ids = segment.rows(self._session).ids([found[place][1] for place in places])
-                for place, name in zip(places, ids, strict=True):
-                    names[place] = name
-        self._places.update(zip(names, [(own, row) for own, row, _ in found], strict=True))
-        return [(name, score) for name, (_, _, score) in zip(names, found, strict=True)]
+    def _chunks_of(self, places: Sequence[Place]) -> list[Chunk]:
+        return self.chunks([self._session.chunk_key(*place) for place in places])
 
-    def _chunks_of(self, names: Sequence[str]) -> list[Chunk]:
-        return self.chunks([self._session.chunk_key(*self._places[name]) for name in names])
+    def _fused_hit(self, chunk: Chunk, fused: Fused[Place]) -> Hit:
+        spans = both_spans(chunk, self._marked(chunk) if "keyword" in fused.legs else ())
+        return Hit(chunk, fused.score, fused.rank, fused.legs, *spans, "hybrid")
 
-    def _fused_hit(self, chunk: Chunk, fused: Fused[str]) -> Hit:
-        marked = self._marked(chunk) if "keyword" in fused.legs else ()
-        spans = tuple((chunk.start_char + a, chunk.start_char + b) for a, b in marked)
-        return Hit(chunk, fused.score, fused.rank, fused.legs, marked, spans, "hybrid")
-
-    def _marked(self, chunk: Chunk) -> tuple[Span, ...]:
-        """Where the query's words stand in the content; nowhere for a vector search."""
-        if not self._groups:
+    def _marked(self, chunk: Chunk) -> Sequence[Span]:
+        """Where the query's words stand in the content, for who asks; nowhere for a vector
+        search."""
+        groups = self._groups
+        if not groups:
             return ()
-        analyzer = default_analyzer()
-        return tuple(analyzer.highlights(chunk.content, self._groups, chunk.language))
+        return Spans(lambda: default_analyzer().highlights(chunk.content, groups, chunk.language))
+
+
+def _placed(found: Sequence[Ranked]) -> Scored:
+    return [((segment, row), score) for segment, row, score in found]

@@ -81,17 +81,10 @@ class LocalReader:
             if isinstance(folded, Nothing):
                 return []
             assert vector is not None
-            legs = Query(session, folded)
             weight = alpha if alpha is not None else record.alpha
             plan = hybrid.plan(query=query, limit=limit, alpha=weight, vector=vector)
-            fused = hybrid.fuse_scored(
-                legs.keyword(query, plan.depth) if plan.keyword else (),
-                legs.vector(vector, plan.depth) if plan.vector else (),
-                alpha=plan.alpha,
-                limit=limit,
-                offset=offset,
-            )
-            return legs.fused_hits(fused)
+            legs = Query(session, folded)
+            return legs.hybrid(plan, query, vector, limit=limit, offset=offset)
 
         return self._run(target, search)
 

@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.search import Searcher
+from pincite.bm25.search import Searcher as KeywordSearcher
 from pincite.bm25.segment import KeywordSegment
+from pincite.dense.search import Searcher as VectorSearcher
 from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
@@ -165,7 +166,8 @@ class Snapshot:
     segments: tuple[Segment, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     languages: Sequence[str] = ()
-    _searcher: list[Searcher] = field(default_factory=list)
+    _keyword: list[KeywordSearcher] = field(default_factory=list)
+    _vectors: list[VectorSearcher] = field(default_factory=list)
 
     @cached_property
     def live(self) -> list[Mask | None]:
@@ -177,12 +179,20 @@ class Snapshot:
         """How many chunks are live."""
         return sum(segment.record.live for segment in self.segments)
 
-    def searcher(self, session: Session) -> Searcher:
+    def keyword(self, session: Session) -> KeywordSearcher:
         """The keyword leg of every segment, made once."""
-        if not self._searcher:
+        if not self._keyword:
             keyword = [segment.keyword(session) for segment in self.segments]
-            self._searcher.append(Searcher(keyword, self.live))
-        return self._searcher[0]
+            self._keyword.append(KeywordSearcher(keyword, self.live))
+        return self._keyword[0]
+
+    def vectors(self, session: Session) -> VectorSearcher:
+        """The vector leg of every segment, made once."""
+        if not self._vectors:
+            parts = [segment.searched(session) for segment in self.segments]
+            normalized = self.collection.normalized
+            self._vectors.append(VectorSearcher(parts, self.live, normalized=normalized))
+        return self._vectors[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +203,17 @@ class Session:
     folder: Path
     snapshot: Snapshot
 
-    def keyword(self) -> Searcher:
+    def keyword(self) -> KeywordSearcher:
         """The keyword leg of every segment."""
-        return self.snapshot.searcher(self)
+        return self.snapshot.keyword(self)
 
     def vectors(self) -> list[NDArray[np.float16]]:
         """The vectors of every segment."""
         return [segment.vectors(self) for segment in self.snapshot.segments]
 
-    def searched(self) -> list[Vectors]:
-        """The vectors of every segment, as a search reads them."""
-        return [segment.searched(self) for segment in self.snapshot.segments]
+    def searched(self) -> VectorSearcher:
+        """The vector leg of every segment."""
+        return self.snapshot.vectors(self)
 
     def allow(self, where: Filter | None) -> list[Mask | None]:
         """What a checked, folded filter keeps: a mask per segment, None for all."""
