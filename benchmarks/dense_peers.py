@@ -378,9 +378,9 @@ def _chroma(folder: Path, *, create: bool = False) -> Any:
     )
     options = {"hnsw": {"space": "ip", "max_neighbors": 16, "ef_construction": 128}}
     return (
-        client.create_collection("t", configuration=options)
+        client.create_collection("bench", configuration=options)
         if create
-        else client.get_collection("t")
+        else client.get_collection("bench")
     )
 
 

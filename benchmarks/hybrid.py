@@ -39,7 +39,7 @@ from pincite.stores.local.store import LocalStore
 
 SUBJECT, COLLECTION = "local", "default"
 SHARES = (1.0, 0.1, 0.01, 0.001)
-PER_DOCUMENT, PER_COMMIT = 100, 50
+PER_DOCUMENT, PER_COMMIT = 100, 1000
 WARM, ASKED = 40, 200
 TO_LEGS, TO_LANCEDB, FACADE_MS = 2.0, 0.25, 0.05
 

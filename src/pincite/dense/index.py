@@ -22,6 +22,7 @@ from pincite.segments.ids import Allowed, repeated
 from pincite.segments.kernels import kernels_in_use
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
+from pincite.segments.ranking import Ranked
 
 __all__ = ["METRICS", "Allowed", "DenseIndex"]
 
@@ -52,6 +53,11 @@ class _State:
     def _searcher(self, *, normalized: bool) -> Searcher:
         vectors = tuple(segment.vectors for segment in self.segments)
         return Searcher(vectors, self.live, normalized=normalized)
+
+    def ids(self, found: Sequence[Ranked]) -> list[str]:
+        if len(self.segments) == 1:
+            return self.segments[0].ids.ids([row for _, row, _ in found])
+        return [self.row_id(number, row) for number, row, _ in found]
 
     def row_id(self, number: int, row: int) -> str:
         return self.segments[number].ids.id(row)
@@ -211,9 +217,7 @@ class DenseIndex:
         searcher = state.cosines if self._metric == "cosine" else state.products
         masks = None if allow is None else _masks(state.segments, allow)
         found = searcher.search(vector, k, allow=masks, row_id=state.row_id)
-        tables = [segment.ids for segment in state.segments]
-        ids = [tables[number].id(row) for number, row, _ in found]
-        return ids, array("f", [score for _, _, score in found])
+        return state.ids(found), array("f", [score for _, _, score in found])
 
     def stats(self) -> dict[str, Any]:
         """``vectors`` that are live, ``deleted`` rows not yet merged away, ``segments``, ``lists``,

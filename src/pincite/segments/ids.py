@@ -135,11 +135,16 @@ class IdTable:
 
     def id(self, row: int) -> str:
         """The id of a row."""
-        if not self._verified[row // _NEAR]:
-            self._verify(row // _NEAR)
-        ends = self._ends
+        return self.ids([row])[0]
+
+    def ids(self, rows: Sequence[int]) -> list[str]:
+        """The ids of some rows."""
+        for row in rows:
+            if not self._verified[row // _NEAR]:
+                self._verify(row // _NEAR)
+        blob, ends = self._blob, self._ends
         try:
-            return str(self._blob[ends[row] : ends[row + 1]], _ENCODING, _LONE_SURROGATES)
+            return [str(blob[ends[r] : ends[r + 1]], _ENCODING, _LONE_SURROGATES) for r in rows]
         except UnicodeDecodeError as error:
             raise self._corrupt("an id is not UTF-8") from error
 

@@ -10,6 +10,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
@@ -17,15 +18,21 @@ KERNEL_VERSION = 10
 
 _FOUND: list[ModuleType | None] = []
 
+# Every search asks: the dictionary beneath os.environ, where there is one, saves it a tenth of a
+# selective search.
+_ENVIRONMENT: Any = getattr(os.environ, "_data", os.environ)
+_PURE = os.environ.encodekey("PINCITE_PURE") if hasattr(os.environ, "_data") else "PINCITE_PURE"
+_NOT_PURE = ("", "0", b"", b"0")
+
 PURE_COMFORT = 100_000
 """Rows up to which the pure path answers without a warning."""
 
 
 def native() -> ModuleType | None:
     """The compiled extension, or None when the pure path runs."""
-    if os.environ.get("PINCITE_PURE", "") not in ("", "0"):
+    if _ENVIRONMENT.get(_PURE, "") not in _NOT_PURE:
         return None
-    return _extension()
+    return _FOUND[0] if _FOUND else _extension()
 
 
 def kernels_in_use() -> str:
