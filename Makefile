@@ -5,9 +5,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STORE_TESTS := tests/contract/test_cases.py tests/contract/test_chroma.py \
-	tests/contract/test_qdrant.py tests/unit/stores/chroma tests/unit/stores/milvus \
-	tests/unit/stores/qdrant tests/unit/stores/points tests/unit/stores/test_named.py \
-	tests/unit/stores/test_transfer.py tests/integrations
+	tests/contract/test_milvus.py tests/contract/test_qdrant.py tests/unit/stores/chroma \
+	tests/unit/stores/milvus tests/unit/stores/qdrant tests/unit/stores/points \
+	tests/unit/stores/test_named.py tests/unit/stores/test_transfer.py tests/integrations
 
 .PHONY: demo test test-stores lint docs bench soak clean
 
@@ -18,8 +18,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # What needs the clients of other stores and other frameworks, 1.5 GB that `make test` does without.
-# Nothing may be skipped here. Milvus's contract is left to `make soak`: over minutes Milvus Lite's
-# server drops its own client ("Too many pings") now and then.
+# Nothing may be skipped here.
 test-stores: $(VENV)/.stores
 	HAYSTACK_TELEMETRY_ENABLED=False PINCITE_REQUIRE_STORES=1 \
 		$(BIN)/python -m pytest --numprocesses auto --dist loadscope \

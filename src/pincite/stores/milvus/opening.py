@@ -14,6 +14,11 @@ __all__ = ["open_milvus"]
 
 _FORM: Final = "write milvus:http://HOST:19530 or milvus:PATH.db"
 
+# Lite's server, a thread of this process, takes the client's pings (one in 10 s) for an attack and
+# closes the connection after the third while a call runs ("Too many pings"): nothing is pinged.
+_NEVER: Final = 2**31 - 1
+_QUIET: Final = {"grpc.keepalive_time_ms": _NEVER, "grpc.keepalive_permit_without_calls": 0}
+
 
 def open_milvus(place: str, *, create: bool = False) -> PointStore:
     """Open a server, or Milvus Lite at a path that ends in ``.db``.
@@ -32,7 +37,8 @@ def open_milvus(place: str, *, create: bool = False) -> PointStore:
     name = f"Milvus Lite in {path}"
     with translated(name):
         path.parent.mkdir(parents=True, exist_ok=True)
-        return PointStore(backend(client(str(path)), name, lite=str(path)))
+        made = client(str(path), grpc_options=_QUIET, dedicated=True)
+        return PointStore(backend(made, name, lite=str(path)))
 
 
 def _over_http(place: str) -> PointStore:

@@ -1,9 +1,11 @@
 """Milvus: places, the tenant that is part of every filter, errors."""
 
 import inspect
+import time
 
 import grpc
 import pytest
+from milvus_lite.adapter.grpc.servicer import MilvusServicer
 from pymilvus import exceptions
 
 from pincite.errors import InvalidArgument, StoreLocked, StoreNotFound, StoreUnavailable
@@ -35,6 +37,31 @@ def test_a_file_is_kept(tmp_path):
     assert [info.document for info in again.documents(S, C)] == ["m"]
     assert again.doctor() == []
     again.close()
+
+
+def test_a_call_that_takes_long_is_answered(tmp_path, monkeypatch):
+    """Lite's server cuts off a client that pings it during a call, here ten times as often."""
+    connect, query = grpc.insecure_channel, MilvusServicer.Query
+    calls = []
+
+    def pinging_often(address, options=()):
+        given = dict(options)
+        given["grpc.keepalive_time_ms"] = max(1_000, given["grpc.keepalive_time_ms"] // 10)
+        return connect(address, options=[*given.items(), ("grpc.http2.max_pings_without_data", 0)])
+
+    def slow(servicer, request, context):
+        calls.append(request)
+        time.sleep(6)
+        return query(servicer, request, context)
+
+    monkeypatch.setattr(grpc, "insecure_channel", pinging_often)
+    monkeypatch.setattr(MilvusServicer, "Query", slow)
+    store = open_milvus(str(tmp_path / "m.db"), create=True)
+    store.setup()
+
+    assert store.backend.read(["absent"]) == {}
+    assert len(calls) == 1
+    store.close()
 
 
 @pytest.mark.parametrize("place", ["", "  ", "folder", "http://", "http://host?x=1"])
