@@ -10,6 +10,7 @@ from haystack.document_stores.types import FilterPolicy
 from haystack.document_stores.types.filter_policy import apply_filter_policy
 
 from pincite.errors import InvalidArgument
+from pincite.integrations.collection import Mode, in_thread
 from pincite.integrations.haystack.store import PinciteDocumentStore
 
 __all__ = ["PinciteEmbeddingRetriever", "PinciteHybridRetriever", "PinciteKeywordRetriever"]
@@ -21,13 +22,15 @@ class _Retriever:
     ``component`` makes each class anew, so that ``super()`` without arguments does not work there.
     """
 
-    def _configure(
+    def __init__(
         self,
         document_store: PinciteDocumentStore,
-        filters: dict[str, Any] | None,
-        top_k: int,
-        filter_policy: FilterPolicy | str,
+        *,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 10,
+        filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
     ) -> None:
+        """Raises ``InvalidArgument`` for another store and for ``top_k`` below 1."""
         if not isinstance(document_store, PinciteDocumentStore):
             raise InvalidArgument(
                 f"document_store is a {type(document_store).__name__}; pass a PinciteDocumentStore."
@@ -63,58 +66,37 @@ class _Retriever:
     def _own_options(self) -> dict[str, Any]:
         return {}
 
-    def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
-        """The options of a search; the filter policy decides how the filters go together."""
-        joined = apply_filter_policy(self.filter_policy, self.filters, filters)
-        count = self.top_k if top_k is None else top_k
-        return {"filters": joined, "top_k": count, **self._own_options()}
+    def _found(
+        self, mode: Mode, filters: dict[str, Any] | None, top_k: int | None, **asked: Any
+    ) -> dict[str, list[Document]]:
+        """What a search gives; the filter policy decides how the filters go together."""
+        found = self.document_store.search(
+            mode,
+            filters=apply_filter_policy(self.filter_policy, self.filters, filters),
+            top_k=self.top_k if top_k is None else top_k,
+            **asked,
+            **self._own_options(),
+        )
+        return {"documents": found}
 
 
 @component
 class PinciteKeywordRetriever(_Retriever):
     """Finds documents by their words, with BM25; the score is that of BM25."""
 
-    def __init__(
-        self,
-        document_store: PinciteDocumentStore,
-        *,
-        filters: dict[str, Any] | None = None,
-        top_k: int = 10,
-        filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
-    ) -> None:
-        self._configure(document_store, filters, top_k, filter_policy)
-
     @component.output_types(documents=list[Document])
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
         """The best documents; a document without a word of the query is not among them."""
-        options = self._options(filters, top_k)
-        return {"documents": self.document_store.search("keyword", query=query, **options)}
+        return self._found("keyword", filters, top_k, query=query)
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
-        """``run`` without blocking the event loop."""
-        options = self._options(filters, top_k)
-        found = await self.document_store.search_async("keyword", query=query, **options)
-        return {"documents": found}
+    run_async = in_thread(run)
 
 
 @component
 class PinciteEmbeddingRetriever(_Retriever):
     """Finds documents by their embeddings; the score is the cosine, or the dot product."""
-
-    def __init__(
-        self,
-        document_store: PinciteDocumentStore,
-        *,
-        filters: dict[str, Any] | None = None,
-        top_k: int = 10,
-        filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
-    ) -> None:
-        self._configure(document_store, filters, top_k, filter_policy)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -124,23 +106,9 @@ class PinciteEmbeddingRetriever(_Retriever):
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
         """The nearest documents of those that have an embedding."""
-        options = self._options(filters, top_k)
-        found = self.document_store.search("vector", query_embedding=query_embedding, **options)
-        return {"documents": found}
+        return self._found("vector", filters, top_k, query_embedding=query_embedding)
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_embedding: list[float],
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-    ) -> dict[str, list[Document]]:
-        """``run`` without blocking the event loop."""
-        options = self._options(filters, top_k)
-        found = await self.document_store.search_async(
-            "vector", query_embedding=query_embedding, **options
-        )
-        return {"documents": found}
+    run_async = in_thread(run)
 
 
 @component
@@ -160,7 +128,9 @@ class PinciteHybridRetriever(_Retriever):
         alpha: float | None = None,
         filter_policy: FilterPolicy | str = FilterPolicy.REPLACE,
     ) -> None:
-        self._configure(document_store, filters, top_k, filter_policy)
+        _Retriever.__init__(
+            self, document_store, filters=filters, top_k=top_k, filter_policy=filter_policy
+        )
         self.alpha = alpha
 
     def _own_options(self) -> dict[str, Any]:
@@ -175,23 +145,6 @@ class PinciteHybridRetriever(_Retriever):
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
         """The best documents of both sides."""
-        options = self._options(filters, top_k)
-        found = self.document_store.search(
-            "hybrid", query=query, query_embedding=query_embedding, **options
-        )
-        return {"documents": found}
+        return self._found("hybrid", filters, top_k, query=query, query_embedding=query_embedding)
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query: str,
-        query_embedding: list[float],
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-    ) -> dict[str, list[Document]]:
-        """``run`` without blocking the event loop."""
-        options = self._options(filters, top_k)
-        found = await self.document_store.search_async(
-            "hybrid", query=query, query_embedding=query_embedding, **options
-        )
-        return {"documents": found}
+    run_async = in_thread(run)
