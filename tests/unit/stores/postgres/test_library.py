@@ -15,7 +15,6 @@ from psycopg_pool import AsyncConnectionPool
 import pincite
 from pincite.cli import main
 from pincite.errors import (
-    CollectionMismatch,
     InvalidArgument,
     MissingExtra,
     StoreNotFound,
@@ -64,51 +63,6 @@ def test_a_library_adds_searches_and_removes(postgres_store_uri: str, papers: Pa
         assert lib.stats()["documents"] == 2
         assert lib.remove(first[0].chunk.document) == 1
         assert lib.search("ERR-4021", mode="keyword").hits == []
-
-
-def test_a_file_alone_and_with_its_folder_is_one_document(
-    postgres_store_uri: str, papers: Path
-) -> None:
-    with pincite.open(postgres_store_uri) as lib:
-        lib.add(papers / "a.md")
-        lib.add(papers)
-        assert len(lib.documents()) == 2
-        (papers / "a.md").write_text("# Masks\n\nZeolite now.\n")
-        assert len(lib.add(papers).updated) == 1
-        assert len(lib.documents()) == 2
-        assert len(lib.search("zeolite", mode="keyword")) == 1
-        assert lib.search("ERR-4021", mode="keyword").hits == []
-
-
-def test_two_folders_with_a_file_of_one_name_are_two_documents(
-    postgres_store_uri: str, tmp_path: Path
-) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text(f"# {name}\n\nAll about {name}.\n")
-    with pincite.open(postgres_store_uri) as lib:
-        for name in ("one", "two"):
-            lib.add(tmp_path / name)
-        assert len(lib.documents()) == 2
-
-
-def test_another_model_is_refused_by_the_library(postgres_store_uri: str, papers: Path) -> None:
-    from pincite.embedding.embedder import Embedder
-
-    one = Embedder(HashEmbedder(64), "test--m1")
-    with pincite.open(postgres_store_uri, embedder=one) as lib:
-        lib.add(papers / "a.md")
-    for other in (
-        Embedder(HashEmbedder(32), "test--m2"),
-        Embedder(HashEmbedder(64, seed=1), "test--m3"),
-    ):
-        with pincite.open(postgres_store_uri, embedder=other) as lib:
-            for work in (lambda: lib.add(papers / "b.md"), lambda: lib.search("mask")):
-                with pytest.raises(CollectionMismatch, match="reindex"):
-                    work()
-    with pincite.open(postgres_store_uri, embedder=one) as lib:
-        assert len(lib.documents()) == 1
-        assert len(lib.search("mask")) == 1
 
 
 def run_command(*arguments: str) -> None:

@@ -71,33 +71,7 @@ async def ask(store: PgStore, statement: str) -> list[tuple[Any, ...]]:
         return await cursor.fetchall()
 
 
-# -- names and values
-
-
-def test_hostile_names_are_only_names(run: Callable[..., None]) -> None:
-    nasty = ["'; DROP SCHEMA x; --", '"quoted"', "a\0b", "%s{}\\", "é\ud7ff\U0001f728", "x" * 9_000]
-
-    async def use(store: PgStore) -> None:
-        for name in nasty:
-            await put(
-                store, name, "quartz", subject=name, collection=name, metadata={name: name},
-                title=name,
-            )  # fmt: skip
-        for name in nasty:
-            port = store.reader(name, [name])
-            for where in (None, F(name) == name, F("document") == name, F("title") == name):
-                for method in METHODS:
-                    found = await call(port, method, target=name, where=where)
-                    chunk = getattr(found[0], "chunk", found[0])
-                    assert [(chunk.document, chunk.title, chunk.subject)] == [(name,) * 3]
-                    assert (chunk.id, dict(chunk.metadata)) == (f"{name}-0", {name: name})
-            assert [each.name for each in await store.list(name)] == [name]
-            assert [info.document for info in await store.documents(name, name)] == [name]
-            await store.rename(name, name, name, "plain")
-            assert len(await store.vectors(name, name, name)) == 1
-            assert await store.delete(name, name, [name]) == 1
-
-    run(use)
+# -- values and names of schemas
 
 
 def test_odd_contents_come_back_as_they_were(run: Callable[..., None]) -> None:
