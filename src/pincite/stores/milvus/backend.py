@@ -26,7 +26,12 @@ _MOST: Final = 16_384
 _LONGEST: Final = 65_000
 _NO_TERM: Final = 2**32 - 2
 _STRONG: Final = "Strong"
-_INDEXES: Final = (("dense", "AUTOINDEX"), ("sparse", "SPARSE_INVERTED_INDEX"))
+_SPARSE: Final = ("sparse", "SPARSE_INVERTED_INDEX")
+_EXACT: Final = "FLAT"
+
+# Lite looks through the rows of its log one by one for each search, and through those of a segment
+# with NumPy: a log of this many rows becomes one before the next search.
+_LOGGED: Final = 500
 
 
 class MilvusBackend:
@@ -41,10 +46,11 @@ class MilvusBackend:
         self.place = place
         self.exclusive = lite is not None
         self.parallel = lite is None
-        self.approximate = True
+        self.approximate = lite is None
         self._lite = lite
+        self._dense = ("dense", "AUTOINDEX" if lite is None else _EXACT)
         self._client = client
-        self._known: set[str] = set()
+        self._logged: dict[str, int] = {}
 
     def setup(self) -> None:
         with translated(self.place):
@@ -102,12 +108,14 @@ class MilvusBackend:
         schema.add_field("dense", DataType.FLOAT_VECTOR, dim=space.dimension)
         schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
         with translated(self.place):
-            self._created(_points(space), schema, _INDEXES)
+            self._created(_points(space), schema, (self._dense, _SPARSE))
 
     def put(self, space: Space, points: Sequence[Point]) -> None:
         if points:
             with translated(self.place):
-                self._client.upsert(self._points(space), [_row(space, point) for point in points])
+                name = self._points(space)
+                self._client.upsert(name, [_row(space, point) for point in points])
+                self._logged[name] += len(points)
 
     def remove(self, space: Space, ids: Sequence[str]) -> None:
         if ids:
@@ -159,8 +167,12 @@ class MilvusBackend:
         self, space: Space, query: Any, field: str, limit: int, where: Native | None
     ) -> list[Scored]:
         with translated(self.place):
+            name = self._points(space)
+            if self._lite is not None and self._logged[name] >= _LOGGED:
+                self._client.flush(name)
+                self._logged[name] = 0
             found: Any = self._client.search(
-                self._points(space),
+                name,
                 data=[query],
                 anns_field=field,
                 limit=min(limit, _MOST),
@@ -192,17 +204,17 @@ class MilvusBackend:
         return found
 
     def _records(self) -> str:
-        if _RECORDS not in self._known:
+        if _RECORDS not in self._logged:
             schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
             schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=256)
             schema.add_field("shelf", DataType.VARCHAR, max_length=64)
             schema.add_field("text", DataType.VARCHAR, max_length=65_535)
             schema.add_field("dense", DataType.FLOAT_VECTOR, dim=2)
-            self._created(_RECORDS, schema, _INDEXES[:1])
+            self._created(_RECORDS, schema, (self._dense,))
         return _RECORDS
 
     def _created(self, name: str, schema: Any, indexes: Sequence[tuple[str, str]]) -> None:
-        if name in self._known:
+        if name in self._logged:
             return
         if not self._client.has_collection(name):
             made = self._client.prepare_index_params()
@@ -220,13 +232,18 @@ class MilvusBackend:
     def _points(self, space: Space) -> str:
         """The collection of a target's points, which Lite wants loaded in each process."""
         name = _points(space)
-        if name not in self._known:
+        if name not in self._logged:
             self._load(name)
         return name
 
     def _load(self, name: str) -> None:
         self._client.load_collection(name)
-        self._known.add(name)
+        self._logged[name] = 0
+        if self._lite is not None:
+            # All may stand in the log, for all that can be asked.
+            self._logged[name] = int(self._client.get_collection_stats(name)["row_count"])
+            kind = self._client.describe_index(name, "dense")["index_type"]
+            self.approximate |= kind != _EXACT
 
 
 def _stop_lite(path: str) -> None:
