@@ -50,6 +50,7 @@ bench: $(VENV)/.dev
 	$(if $(DOCUMENTS),$(BIN)/python benchmarks/facts.py --data $(DOCUMENTS) --json benchmarks/results/facts.json)
 	$(BIN)/python benchmarks/store.py --json benchmarks/results/store.json
 	$(if $(CORPUS),$(BIN)/python benchmarks/bm25.py --data $(CORPUS) --json benchmarks/results/bm25.json)
+	$(if $(CORPUS),$(BIN)/python benchmarks/end_to_end.py --data $(CORPUS) --json benchmarks/results/end-to-end.json)
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info src/pincite/_native*.so

@@ -10,7 +10,6 @@ __all__ = ["DROPPED", "Aligned", "align", "normalize_text"]
 
 # Soft hyphen; zero-width space, non-joiner, joiner; word joiner; zero-width no-break space.
 DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_DROP: Final = dict.fromkeys(map(ord, DROPPED))
 
 
 def normalize_text(text: str) -> str:
@@ -23,7 +22,9 @@ def normalize_text(text: str) -> str:
         return text
     import unicodedata
 
-    return unicodedata.normalize("NFKC", text.translate(_DROP))
+    for mark in DROPPED:  # many times as fast as translate
+        text = text.replace(mark, "")
+    return unicodedata.normalize("NFKC", text)
 
 
 class Aligned:
