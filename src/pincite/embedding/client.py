@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Generator, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+    from pincite.embedding.cache import CachedModel, VectorCache
     from pincite.embedding.vectors import Vectors
 
 __all__ = ["DEFAULT_ENDPOINT", "EmbedClient", "InferenceClient", "SyncEmbedClient"]
@@ -69,11 +71,23 @@ class InferenceClient:
     ``custom:<model>:<url>`` (OpenAI-compatible, without a key) or ``huggingface:<model>:local``
     (sentence-transformers, from its local cache). Batches, retries and checks are done here.
     A file is read at the first use of its endpoint.
+
+    ``cache`` names a file in which vectors are kept, by model and text, so that no endpoint is
+    asked twice for the same one; without it the environment variable PINCITE_EMBEDDING_CACHE does.
+    The bundled models are faster than a look-up and are not kept.
     """
 
-    def __init__(self, config_roots: Iterable[str | PathLike[str]] = ()) -> None:
+    def __init__(
+        self,
+        config_roots: Iterable[str | PathLike[str]] = (),
+        *,
+        cache: str | PathLike[str] | None = None,
+    ) -> None:
         self._files = endpoint_files(Path(root) for root in config_roots)
         self._models: dict[str, _Model] = {}
+        self._place = cache or os.environ.get("PINCITE_EMBEDDING_CACHE", "").strip() or None
+        self._cache: VectorCache | None = None
+        self._cached: dict[str, CachedModel] = {}
 
     def endpoints(self) -> list[str]:
         """The names of the endpoints that are built in or have a file, sorted."""
@@ -87,10 +101,20 @@ class InferenceClient:
         """
         import anyio.to_thread
 
-        model = self._model(endpoint)
-        if isinstance(model, HttpModel):
-            return await model.embed(texts)
-        return await anyio.to_thread.run_sync(model.encode, texts)
+        model, cached = self._model(endpoint), self._kept(endpoint)
+
+        async def ask(some: Sequence[str]) -> NDArray[np.float32]:
+            if isinstance(model, HttpModel):
+                return await model.embed(some)
+            return await anyio.to_thread.run_sync(model.encode, some)
+
+        if cached is None or not texts:
+            return await ask(texts)
+        steps = cached.vectors(texts)
+        step = await anyio.to_thread.run_sync(_advanced, steps, None)
+        while isinstance(step, list):
+            step = await anyio.to_thread.run_sync(_advanced, steps, await ask(step))
+        return step
 
     def encode(self, endpoint: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """``embed`` without an event loop, for the endpoints that run in this process."""
@@ -99,7 +123,14 @@ class InferenceClient:
             raise InvalidArgument(
                 f"{endpoint} is reached over the network; use `await embed(...)`."
             )
-        return model.encode(texts)
+        cached = self._kept(endpoint)
+        if cached is None or not texts:
+            return model.encode(texts)
+        steps = cached.vectors(texts)
+        step = _advanced(steps, None)
+        while isinstance(step, list):
+            step = _advanced(steps, model.encode(step))
+        return step
 
     def supports_sync(self, endpoint: str) -> bool:
         """Whether ``encode`` serves this endpoint."""
@@ -140,10 +171,30 @@ class InferenceClient:
         return None if isinstance(model, HttpModel) else model.tokenizer
 
     async def aclose(self) -> None:
-        """Close the connections; the client can be used again afterwards."""
+        """Close the connections and the cache; the client can be used again afterwards."""
         for model in self._models.values():
             if isinstance(model, HttpModel):
                 await model.aclose()
+        if self._cache is not None:
+            self._cache.close()
+
+    def _kept(self, endpoint: str) -> CachedModel | None:
+        """The endpoint's vectors through the cache, None where it has none."""
+        model = self._model(endpoint)
+        if self._place is None or isinstance(model, StaticModel):
+            return None
+        from pincite.embedding.cache import CachedModel, VectorCache
+
+        if endpoint not in self._cached:
+            self._cache = self._cache or VectorCache(self._place)
+            made = CachedModel(
+                self._cache,
+                self.model_name(endpoint),
+                self.prefixes(endpoint),
+                batch=model.endpoint.batch_size,
+            )
+            self._cached.setdefault(endpoint, made)
+        return self._cached[endpoint]
 
     def _model(self, endpoint: str) -> _Model:
         if endpoint not in self._models:
@@ -167,6 +218,18 @@ class InferenceClient:
             f"add a file {endpoint}.toml to a folder of config_roots, or give "
             f"{' or '.join(MODEL_FORMS[1:])}."
         )
+
+
+def _advanced(
+    steps: Generator[list[str], NDArray[np.float32], NDArray[np.float32]],
+    vectors: NDArray[np.float32] | None,
+) -> list[str] | NDArray[np.float32]:
+    """The texts that are asked for next, or at the end the vectors of all."""
+    try:
+        return next(steps) if vectors is None else steps.send(vectors)
+    except StopIteration as done:
+        made: NDArray[np.float32] = done.value
+        return made
 
 
 def _model_of(endpoint: Endpoint) -> _Model:

@@ -67,7 +67,9 @@ class HttpModel:
         return f"The embedding endpoint {self.endpoint.name} ({self.endpoint.url})"
 
     async def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
-        answer = await self._post({"model": self.endpoint.model, "input": texts})
+        # Lone surrogates, which a text decoded by force may hold, are nothing that can be sent.
+        sent = [text.encode("utf-8", "ignore").decode() for text in texts]
+        answer = await self._post({"model": self.endpoint.model, "input": sent})
         try:
             rows = _rows(self.endpoint.kind, answer)
         except (KeyError, TypeError, ValueError) as error:

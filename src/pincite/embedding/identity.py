@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from pincite.embedding.embedder import Embedder
 
-__all__ = ["PROBES", "explain_difference", "identify", "identify_sync", "same_model"]
+__all__ = [
+    "PROBES",
+    "explain_difference",
+    "identify",
+    "identify_sync",
+    "model_identity",
+    "same_model",
+]
 
 PROBES = (
     "The committee published its annual report on river pollution in March.",
@@ -29,12 +36,14 @@ _LENGTH_TOLERANCE = 1e-3
 
 async def identify(embedder: Embedder) -> ModelIdentity:
     """The identity of the embedder's model, by one call of its client."""
-    return _identity(embedder, await embedder.embed_texts(PROBES))
+    return model_identity(
+        embedder.model_name, embedder.prefixes, await embedder.embed_texts(PROBES)
+    )
 
 
 def identify_sync(embedder: Embedder) -> ModelIdentity:
     """``identify`` without an event loop; see ``Embedder.supports_sync``."""
-    return _identity(embedder, embedder.encode_texts(PROBES))
+    return model_identity(embedder.model_name, embedder.prefixes, embedder.encode_texts(PROBES))
 
 
 def same_model(a: ModelIdentity, b: ModelIdentity) -> bool:
@@ -52,16 +61,19 @@ def explain_difference(a: ModelIdentity, b: ModelIdentity) -> str:
     return f"{a.name}/{a.dimension} and {b.name}/{b.dimension} differ in {', '.join(differences)}"
 
 
-def _identity(embedder: Embedder, vectors: NDArray[np.float32]) -> ModelIdentity:
-    query, passage = embedder.prefixes
-    lengths = [math.sqrt(math.fsum(x * x for x in row)) for row in vectors.tolist()]
+def model_identity(
+    name: str, prefixes: tuple[str, str], probe: NDArray[np.float32]
+) -> ModelIdentity:
+    """The identity of a model by its vectors of ``PROBES``, embedded as passages."""
+    query, passage = prefixes
+    lengths = [math.sqrt(math.fsum(x * x for x in row)) for row in probe.tolist()]
     return ModelIdentity(
-        name=embedder.model_name,
-        dimension=vectors.shape[1],
+        name=name,
+        dimension=probe.shape[1],
         normalized=all(abs(length - 1) <= _LENGTH_TOLERANCE for length in lengths),
         query_prefix=query,
         passage_prefix=passage,
-        probe=tuple(tuple(row) for row in vectors.tolist()),
+        probe=tuple(tuple(row) for row in probe.tolist()),
     )
 
 
