@@ -15,9 +15,9 @@ overlap >= .95, nDCG@10 within .005; the exit status is 1 when one is missed.
 
 load, write, search: the first chunks of chunks.txt (benchmarks/corpus.py), a chunk a document, 500
 to a commit, with the vector of the bundled model. load fills the stores that search asks, in the
-folder of --keep; a store that is not done after --limit seconds is left there, and said to be, and
-one that would not be, by its pace at a smaller size, is not begun. What is loaded already is not
-loaded again. write times --write chunks into each empty store. search asks
+folder of --keep, or goes on where an earlier run stopped; a store that is not done after --limit
+seconds in all is left there, and said to be, and one that would not be, by its pace at a smaller
+size, is not begun. write times --write chunks into each empty store. search asks
 all loaded stores in turns, query by query; the queries are headings of the same corpus. A store
 that has spent a second on a kind of search is asked no more of it, and "queries" says how many it
 answered after two that do not count.
@@ -318,25 +318,35 @@ def loading(options: argparse.Namespace, size: int) -> _Rows:
     texts, vectors = _chunks(options.corpus, size)
     folder = _folder(options, size)
     for name in options.stores:
-        if _mark(folder, name).exists():
-            yield name, json.loads(_mark(folder, name).read_text())
-            continue
-        if (pace := _pace(options.keep, name, size)) * options.limit < size:
-            yield name, {"unfinished": f"not begun: {pace} chunks/s at a smaller size"}
-            continue
-        with opened(name, folder) as store:
-            written, seconds = load(store, _ids(texts), texts, vectors, limit=options.limit)
-        row = {"seconds": round(seconds), "chunks_per_second": round(written / seconds)}
-        if written < size:
-            row["unfinished"] = f"{written} of {size} in {options.limit} s"
-            _mark(folder, name, "unfinished").write_text(json.dumps(row))
+        row = _loaded(folder, name)
+        if row.get("chunks") == size or row.get("seconds", 0) >= options.limit:
             yield name, row
             continue
-        if name == "postgresql":
-            with _postgres(folder) as uri:
-                anyio.run(_index_vectors, uri, size)
-        _mark(folder, name).write_text(json.dumps(row))
-        yield name, row
+        if not row and (pace := _pace(options.keep, name, size)) * options.limit < size:
+            yield name, {"unfinished": f"not begun: {pace} chunks/s at a smaller size"}
+            continue
+        yield name, _load_more(options, name, row, texts, vectors)
+
+
+def _load_more(
+    options: argparse.Namespace, name: str, row: dict[str, Any], texts: list[str], vectors: Any
+) -> dict[str, Any]:
+    """Write what is missing, as far as the time suffices, and keep a record of it."""
+    size = len(texts)
+    folder, spent = _folder(options, size), row.get("seconds", 0)
+    with opened(name, folder) as store:
+        there = len(store.documents(SUBJECT, COLLECTION)) if row else 0
+        ids, left = _ids(texts)[there:], options.limit - spent
+        more, seconds = load(store, ids, texts[there:], vectors[there:], limit=left)
+    written, spent = there + more, round(spent + seconds)
+    made = {"chunks": written, "seconds": spent, "chunks_per_second": round(written / spent)}
+    if written < size:
+        made["unfinished"] = f"{written} of {size} in {spent} s"
+    elif name == "postgresql":
+        with _postgres(folder) as uri:
+            anyio.run(_index_vectors, uri, size)
+    (folder / f"{name}.json").write_text(json.dumps(made))
+    return made
 
 
 async def _index_vectors(uri: str, size: int) -> None:
@@ -365,7 +375,7 @@ def searching(options: argparse.Namespace, size: int) -> _Rows:
     with ExitStack() as stack:
         ports = {}
         for name in options.stores:
-            if _mark(folder, name).exists():
+            if _loaded(folder, name).get("chunks") == size:
                 store = stack.enter_context(opened(name, folder))
                 ports[name] = store.reader(SUBJECT, [COLLECTION])
         for method in options.methods:
@@ -380,19 +390,18 @@ def _folder(options: argparse.Namespace, size: int) -> Path:
     return folder
 
 
-def _mark(folder: Path, name: str, state: str = "loaded") -> Path:
-    """What says that a store is loaded, or began to be, and how fast it was."""
-    return folder / f"{name}.{state}.json"
+def _loaded(folder: Path, name: str) -> dict[str, Any]:
+    """What the record of a store's loading says; nothing before it began."""
+    record = folder / f"{name}.json"
+    found: dict[str, Any] = json.loads(record.read_text()) if record.exists() else {}
+    return found
 
 
 def _pace(keep: Path, name: str, size: int) -> float:
     """Chunks a second at the smaller sizes; infinite where nothing is known."""
-    rows = [
-        json.loads(mark.read_text())["chunks_per_second"]
-        for mark in keep.glob(f"*/{name}.*.json")
-        if int(mark.parent.name) < size
-    ]
-    return min(rows, default=math.inf)
+    smaller = (folder for folder in keep.iterdir() if int(folder.name) < size)
+    rows = [row for row in (_loaded(folder, name) for folder in smaller) if row]
+    return min((row["chunks_per_second"] for row in rows), default=math.inf)
 
 
 def _chunks(corpus: Path, count: int) -> tuple[list[str], np.ndarray]:
