@@ -22,7 +22,7 @@ from pincite.model.algebra import (
 from pincite.model.fields import Field, FieldSpec, FieldType
 from pincite.model.values import scalar
 
-__all__ = ["check_node", "check_predicate", "refuse_operator", "validate"]
+__all__ = ["check_node", "check_predicate", "listing", "refuse_operator", "validate"]
 
 _SINGLE_VALUE_ONLY = frozenset({"eq", "ne", "gt", "gte", "lt", "lte", "in", "not_in"})
 _WANTED: Mapping[str, str] = {
@@ -103,13 +103,13 @@ def _field(predicate: DeclaredFilter, spec: FieldSpec) -> Field:
         _refuse(predicate, f"a field name must be a string, not {_described(name)}; name a field")
     field = spec.fields.get(name)
     if field is None:
-        advice = _nearest(name, spec.fields) or f"the fields are {_listing(spec.fields)}"
+        advice = _nearest(name, spec.fields) or f"the fields are {listing(spec.fields)}"
         _refuse(predicate, f"there is no field {_short(name)}; {advice}")
     if not field.filterable:
         allowed = (known for known, other in spec.fields.items() if other.filterable)
         _refuse(
             predicate,
-            f"field {_short(name)} cannot be filtered; filter one of {_listing(allowed)}",
+            f"field {_short(name)} cannot be filtered; filter one of {listing(allowed)}",
         )
     return field
 
@@ -127,7 +127,7 @@ def refuse_operator(
     on_field = "" if field is None else f" on field {_short(field)}"
     raise InvalidQueryError(
         f"there is no operator {_short(operator)}{on_field}; "
-        f"{named or f'the operators are {_listing(known)}'}",
+        f"{named or f'the operators are {listing(known)}'}",
         field=None if field is None else _name(field),
     )
 
@@ -224,7 +224,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {folded[near[0]]!r}?" if near else ""
 
 
-def _listing(names: Iterable[str]) -> str:
+def listing(names: Iterable[str]) -> str:
+    """Names in order for a message, the first twenty of many."""
     shown = sorted(names)
     more = f" and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
     return ", ".join(_short(name) for name in shown[:_LISTED]) + more or "none"

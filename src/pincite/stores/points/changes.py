@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pincite.model.checking import listing
 from pincite.model.fields import chunk_values
 from pincite.model.hits import chunk_id
 from pincite.stores.points.backend import Backend, Point, Record
@@ -210,7 +211,7 @@ class Changes:
             "A writer of %s/%s was stopped; index these documents again: %s",
             subject,
             collection,
-            ", ".join(state.head.pending),
+            listing(state.head.pending),
         )
         return self.recovered(state)
 

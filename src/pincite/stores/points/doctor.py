@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pincite.errors import PinciteError
+from pincite.model.checking import listing
 from pincite.model.hits import chunk_id
 from pincite.stores.findings import Finding
 from pincite.stores.points.backend import Backend
@@ -80,8 +81,7 @@ class _Check:
         pending = state.head.pending
         if pending:
             self.lost.update(pending)
-            names = ", ".join(map(repr, pending))
-            self.problems.append(f"Writing {names} was not finished; index them again.")
+            self.problems.append(f"Writing {listing(pending)} was not finished; index them again.")
 
     def _check_points(self, backend: Backend, state: State) -> list[Row]:
         head = state.head
@@ -90,8 +90,7 @@ class _Check:
         missing = {document for name, (document, _) in wanted.items() if name not in stored}
         if missing:
             self.lost.update(missing)
-            names = ", ".join(map(repr, sorted(missing)))
-            self.problems.append(f"Chunks of {names} are missing; index them again.")
+            self.problems.append(f"Chunks of {listing(missing)} are missing; index them again.")
         ghosts = len(stored.difference(wanted))
         if ghosts:
             self.problems.append(f"{ghosts} points belong to no document.")
