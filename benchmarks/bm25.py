@@ -443,26 +443,6 @@ def _run(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def changes(folder: Path, texts: Sequence[str]) -> dict[str, float]:
-    """Seconds to add and to delete 1,000 chunks, durable, on a copy of the index."""
-    from pincite.bm25.index import BM25Index
-
-    copy = folder.with_name("changes")
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(folder, copy)
-    index = BM25Index.open(copy)
-    names = [f"new-{row:012d}" for row in range(1000)]
-    start = time.perf_counter()
-    index.add(names, texts[:1000])
-    index.save()
-    added = time.perf_counter()
-    index.remove(names)
-    index.save()
-    removed = time.perf_counter()
-    shutil.rmtree(copy)
-    return {"add_1000_s": round(added - start, 4), "delete_1000_s": round(removed - added, 4)}
-
-
 def measure(data: Path, chunks: int, rounds: int) -> dict[str, Any]:
     with (data / "chunks.txt").open(encoding="utf-8") as lines:
         texts = [line.rstrip("\n") for _, line in zip(range(chunks), lines, strict=False)]
@@ -495,7 +475,6 @@ def measure(data: Path, chunks: int, rounds: int) -> dict[str, Any]:
     report["cold_ms"] = {
         name: cold(name, folder / name, queries[0]) for name in names if name in _COLD
     }
-    report["changes"] = changes(folder / "pincite", texts)
     return report
 
 

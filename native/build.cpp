@@ -20,18 +20,60 @@ struct Counted {
     Large<std::uint32_t> df;  // by term
 };
 
+// Texts [first, last) of a scan, and the thread that they are for.
+struct Stretch {
+    const Scan* scan;
+    std::size_t first, last, thread;
+
+    std::size_t begin() const { return first ? scan->ends[first - 1] : 0; }  // in words
+    std::size_t words() const { return scan->ends[last - 1] - begin(); }
+};
+
+// All texts, for as many threads as there are scans, about equally by words.
+std::vector<Stretch> stretches(const std::vector<Scan>& scans) {
+    std::size_t total = 0, done = 0, thread = 0;
+    for (const Scan& scan : scans) total += scan.words.size();
+    std::vector<Stretch> found;
+    for (const Scan& scan : scans) {
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < scan.ends.size(); ++i) {
+            const bool full = (done + scan.ends[i]) * scans.size() >= total * (thread + 1);
+            if (i + 1 < scan.ends.size() && !(full && thread + 1 < scans.size())) continue;
+            found.push_back({&scan, first, i + 1, thread});
+            first = i + 1;
+            thread += full && thread + 1 < scans.size();
+        }
+        done += scan.words.size();
+    }
+    return found;
+}
+
+// Does `work` for each stretch, in its thread.
+template <typename Work>
+void in_stretches(const std::vector<Stretch>& all, const Work& work) {
+    in_threads(all.empty() ? 0 : all.back().thread + 1, [&](std::size_t thread) {
+        for (std::size_t p = 0; p < all.size(); ++p) {
+            if (all[p].thread == thread) work(p);
+        }
+    });
+}
+
 class Counter {
 public:
-    Counter(const Lexicon& lexicon, const Scan& scan)
-        : lexicon_(lexicon), words_(scan.words), scan_(scan), seen_(lexicon.terms().size(), Seen{}) {
-        counted_.ends.reserve(scan.ends.size());
-        counted_.lengths.reserve(scan.ends.size());
-        reach(scan.words.size() / 4 * 3);
+    Counter(const Lexicon& lexicon, const Stretch& stretch)
+        : lexicon_(lexicon),
+          words_(stretch.scan->words),
+          stretch_(stretch),
+          seen_(lexicon.terms().size(), Seen{}) {
+        counted_.ends.reserve(stretch.last - stretch.first);
+        counted_.lengths.reserve(stretch.last - stretch.first);
+        reach(stretch.words() / 4 * 3);
     }
 
     Counted run() {
-        std::size_t begin = 0;
-        for (const std::size_t end : scan_.ends) {
+        std::size_t begin = stretch_.begin();
+        for (std::size_t text = stretch_.first; text < stretch_.last; ++text) {
+            const std::size_t end = stretch_.scan->ends[text];
             find(begin, end);
             count(false);
             // A text of nothing but stop words is kept whole.
@@ -140,7 +182,7 @@ private:
 
     const Lexicon& lexicon_;
     const Large<std::uint32_t>& words_;
-    const Scan& scan_;
+    const Stretch& stretch_;
     Counted counted_;
     Large<Seen> seen_;  // by term
     std::vector<std::uint32_t> found_, tfs_;  // of this text
@@ -150,7 +192,8 @@ private:
 };
 
 // The terms with a posting in byte order.
-std::vector<std::uint32_t> sorted_terms(const Strings& terms, const std::vector<Counted>& parts) {
+std::vector<std::uint32_t> sorted_terms(const Strings& terms, const std::vector<Counted>& parts,
+                                        std::size_t threads) {
     struct Sortable {
         std::uint64_t head;
         std::uint32_t term;
@@ -167,9 +210,15 @@ std::vector<std::uint32_t> sorted_terms(const Strings& terms, const std::vector<
         }
         found.push_back({head, term});
     }
-    std::sort(found.begin(), found.end(), [&terms](const Sortable& a, const Sortable& b) {
+    const auto before = [&terms](const Sortable& a, const Sortable& b) {
         return a.head != b.head ? a.head < b.head : terms.text(a.term) < terms.text(b.term);
+    };
+    const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
+    in_threads(threads, [&](std::size_t part) {
+        if (part == 0) std::sort(found.begin(), threads > 1 ? middle : found.end(), before);
+        if (part == 1) std::sort(middle, found.end(), before);
     });
+    if (threads > 1) std::inplace_merge(found.begin(), middle, found.end(), before);
     std::vector<std::uint32_t> order;
     order.reserve(found.size());
     for (const Sortable& entry : found) order.push_back(entry.term);
@@ -233,13 +282,12 @@ void write_vocabulary(const Strings& terms, const std::vector<std::uint32_t>& or
 
 Inverted invert(const Lexicon& lexicon, std::vector<Scan>& scans) {
     const Strings& terms = lexicon.terms();
-    std::vector<Counted> parts(scans.size());
-    in_threads(scans.size(), [&](std::size_t p) {
-        parts[p] = Counter(lexicon, scans[p]).run();
-        scans[p].words = {};
-    });
+    const std::vector<Stretch> all = stretches(scans);
+    std::vector<Counted> parts(all.size());
+    in_stretches(all, [&](std::size_t p) { parts[p] = Counter(lexicon, all[p]).run(); });
+    for (Scan& scan : scans) scan.words = {};
     Inverted out;
-    const auto order = sorted_terms(terms, parts);
+    const auto order = sorted_terms(terms, parts, std::min<std::size_t>(scans.size(), 2));
     write_vocabulary(terms, order, out);
     out.postings_offsets.reserve(order.size() + 1);
     auto next = offsets(order, parts, terms.size(), out.postings_offsets);
@@ -253,7 +301,7 @@ Inverted invert(const Lexicon& lexicon, std::vector<Scan>& scans) {
     }
     out.rows.resize(out.postings_offsets.back());
     large ? out.large_tfs.resize(out.rows.size()) : out.small_tfs.resize(out.rows.size());
-    in_threads(parts.size(), [&](std::size_t p) {
+    in_stretches(all, [&](std::size_t p) {
         if (large) {
             fill(parts[p], first_rows[p], next[p], out.rows, out.large_tfs);
         } else {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "build_threads.hpp"
 #include "porter.hpp"
 
 namespace pincite {
@@ -515,14 +516,16 @@ std::uint8_t Lexicon::add_language(Stems stems) {
     return static_cast<std::uint8_t>(stems_.size() - 1);
 }
 
-Scan Lexicon::scan(const Text* texts, std::size_t count) const {
+Scan Lexicon::scan(const Text* texts, std::size_t count, bool afresh) const {
+    static const Strings nothing;
+    const Strings& known = afresh ? nothing : raws_;
     Scan scan;
-    scan.known = static_cast<std::uint32_t>(raws_.size());
+    scan.known = static_cast<std::uint32_t>(known.size());
     scan.ends.reserve(count);
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += texts[i].size;
     scan.words.reserve(bytes / 6);
-    Reader reader(raws_, marks_, scan);
+    Reader reader(known, marks_, scan);
     for (std::size_t i = 0; i < count; ++i) reader.text(texts[i]);
     return scan;
 }
@@ -535,22 +538,36 @@ void Lexicon::absorb(Scan& scan) {
         for (std::uint32_t raw = 0; raw < found; ++raw) take_apart(raw);
         return;
     }
+    constexpr std::uint32_t kAhead = 16;
+    const auto key_of = [&scan](std::uint32_t local) {
+        return Strings::key(scan.found.text(local), scan.found.tag(local) & ~0xFFFFu);
+    };
     bool moved = false;
     scan.global.reserve(found);
     for (std::uint32_t local = 0; local < found; ++local) {
+        if (local + kAhead < found) raws_.prefetch(key_of(local + kAhead));
         const auto before = raws_.size();
-        const std::uint32_t raw =
-            raws_.add(Strings::key(scan.found.text(local), scan.found.tag(local) & ~0xFFFFu));
+        const std::uint32_t raw = raws_.add(key_of(local));
         moved |= raw != scan.known + local;
         scan.global.push_back(raw);
         if (raws_.size() > before) take_apart(raw);
     }
-    if (moved) {
-        for (std::uint32_t& word : scan.words) {
-            if (word >= scan.known) word = scan.global[word - scan.known];
-        }
-    }
+    if (!moved) scan.global.clear();
     scan.found = Strings();
+}
+
+void renumber(std::vector<Scan>& scans) {
+    for (Scan& scan : scans) {
+        if (scan.global.empty()) continue;
+        const std::size_t half = scan.words.size() / 2;
+        in_threads(scans.size() > 1 ? 2 : 1, [&](std::size_t part) {
+            const auto middle = scan.words.begin() + static_cast<std::ptrdiff_t>(half);
+            const auto end = part == 0 && scans.size() > 1 ? middle : scan.words.end();
+            for (auto word = part == 0 ? scan.words.begin() : middle; word != end; ++word) {
+                if (*word >= scan.known) *word = scan.global[*word - scan.known];
+            }
+        });
+    }
 }
 
 void Lexicon::take_apart(std::uint32_t raw) {

@@ -87,15 +87,14 @@ struct Text {
     std::uint8_t language;
 };
 
-// The raw words of texts in order, by number. Until the lexicon absorbs the scan, numbers from
+// The raw words of texts in order, by number. Until they are renumbered, numbers from
 // `known` on are local: they count what the lexicon did not have when the scan began.
 struct Scan {
     Large<std::uint32_t> words;
     std::vector<std::size_t> ends;  // of each text, in words
     Strings found;
     std::uint32_t known = 0;
-    std::vector<std::uint32_t> global;  // the lexicon's number of each local one
-
+    std::vector<std::uint32_t> global;  // the lexicon's number of each local one, if they differ
 };
 
 // One term of a raw word.
@@ -121,10 +120,12 @@ public:
     // A number for a language; words that are stemmed get their terms through `set_stem`.
     std::uint8_t add_language(Stems stems);
 
-    // Reads texts without changing the lexicon, so that several threads may.
-    Scan scan(const Text* texts, std::size_t count) const;
+    // Reads texts without changing the lexicon, so that several threads may; `afresh` without a look
+    // at what it has, so that another thread may change it meanwhile.
+    Scan scan(const Text* texts, std::size_t count, bool afresh) const;
 
-    // Takes up what a scan found, and takes apart what can be without Python.
+    // Takes up what a scan found, and takes apart what can be without Python. The words of the scan
+    // have its numbers until `renumber`.
     void absorb(Scan& scan);
 
     // ASCII words to be stemmed by Python, words of other letters to be folded and stemmed, and chunks to be
@@ -139,6 +140,7 @@ public:
     std::uint32_t term_number(std::string_view term);
     void settle();
 
+    bool empty() const { return raws_.size() == 0; }
     const Strings& terms() const { return terms_; }
     std::size_t bytes() const { return raws_.bytes() + words_.bytes() + terms_.bytes(); }
 
@@ -190,6 +192,10 @@ private:
     std::vector<Piece> waiting_pieces_;
     std::vector<std::pair<std::uint32_t, std::size_t>> waiting_;  // raw, end of its pieces
 };
+
+// Gives the words of scans that were absorbed the lexicon's numbers, in two threads where there are
+// several scans.
+void renumber(std::vector<Scan>& scans);
 
 // The tail of an item: how many bytes of `text` (which begins behind the core) belong to it.
 std::size_t tail_size(std::string_view text);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,8 @@ from pincite.segments.file import SegmentFile
 from pincite.segments.ids import IdTable, build_ids, merge_ids
 
 __all__ = ["Arrays", "RecordOf", "Segment", "build_segment", "index_corrupt", "merge_segments"]
+
+_WORTH_THREAD = 20_000
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
 
@@ -116,8 +119,12 @@ def build_segment(
     threads: int | None = None,
 ) -> Segment:
     """A segment in memory with a row for each text."""
-    arrays = {**keyword_arrays(analysis, texts, languages, threads=threads), **build_ids(ids)}
-    return Segment(number, _Held(arrays), frozenset(languages))
+    # Native code runs in parts on one processor, and ids are for Python alone.
+    with ThreadPoolExecutor(1) as pool:
+        named = pool.submit(build_ids, ids) if threads != 1 and len(ids) >= _WORTH_THREAD else None
+        arrays = keyword_arrays(analysis, texts, languages, threads=threads)
+        arrays_of_ids = build_ids(ids) if named is None else named.result()
+    return Segment(number, _Held({**arrays, **arrays_of_ids}), frozenset(languages))
 
 
 def merge_segments(
