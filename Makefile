@@ -9,7 +9,7 @@ STORE_TESTS := tests/contract/test_cases.py tests/contract/test_chroma.py \
 	tests/unit/stores/milvus tests/unit/stores/qdrant tests/unit/stores/points \
 	tests/unit/stores/test_named.py tests/unit/stores/test_transfer.py tests/integrations
 
-.PHONY: demo test test-stores lint docs bench soak clean
+.PHONY: demo test test-stores asan lint docs bench soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/pincite demo
@@ -24,6 +24,10 @@ test-stores: $(VENV)/.stores
 		$(BIN)/python -m pytest --numprocesses auto --dist loadscope \
 		$(STORE_TESTS)
 
+# The native code's tests under AddressSanitizer, in a build of their own.
+asan: $(VENV)/.dev
+	PYTHON=$(BIN)/python tools/asan.sh
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -35,13 +39,12 @@ docs: $(VENV)/.dev
 
 # The long forms. Folders of data are named by the caller: DATASETS holds judged collections,
 # DOCUMENTS a manifest.tsv with its files, CORPUS what benchmarks/corpus.py harvests.
-soak: $(VENV)/.stores
+soak: $(VENV)/.stores asan
 	HYPOTHESIS_PROFILE=soak PINCITE_CRASH_KILLS=200 PINCITE_SOAK_SECONDS=60 PINCITE_SOAK_READERS=8 \
 		PINCITE_SOAK_JSON=benchmarks/results/soak.json \
 		$(BIN)/python -m pytest tests/crash tests/property tests/contract tests/unit/stores \
 		tests/integrations
 	PINCITE_HASH_SEEDS=100 $(BIN)/python -m pytest tests/unit/bm25/test_index.py -k hash_seed
-	PYTHON=$(BIN)/python tools/asan.sh
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py --json benchmarks/results/startup.json

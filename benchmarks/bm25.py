@@ -488,7 +488,12 @@ def _installed(name: str) -> bool:
 
 def plot(reports: Sequence[dict[str, Any]]) -> str:
     """An SVG of the median and the 95th percentile against the number of chunks, both as logs."""
-    colours = {"pincite": "#0b6e4f", "tantivy": "#b5532a", "bm25s": "#4a5fa5"}
+    colours = {
+        "pincite": "#0b6e4f",
+        "pincite-small": "#6aa84f",
+        "tantivy": "#b5532a",
+        "bm25s": "#4a5fa5",
+    }
     sizes = sorted(report["chunks"] for report in reports)
     low, high = 0.01, 10.0
 
@@ -541,6 +546,7 @@ def main() -> None:
     if options.plot and options.json:
         others = sorted(options.json.parent.glob("bm25-*.json"))
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in others]
+        reports = [report for report in reports if "query" in report]
         options.plot.write_text(plot(reports), encoding="utf-8")
 
 

@@ -6,6 +6,7 @@
 #     tools/asan.sh [pytest arguments]
 set -eu
 PYTHON=${PYTHON:-python3}
+case $PYTHON in */*) PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON") ;; esac
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
@@ -24,6 +25,7 @@ cd "$ROOT"
 # What runs in processes of its own is left out: a process takes ten times as long to start here.
 [ $# -gt 0 ] || set -- tests/unit/test_native.py tests/unit/text/test_kernels.py \
     tests/unit/bm25/test_builder.py tests/unit/bm25/test_search.py tests/unit/bm25/test_segment.py \
+    tests/unit/bm25/test_compact.py tests/property/test_bm25_kernels.py \
     tests/unit/dense/test_search.py tests/property/test_damage.py tests/property/test_bm25.py \
     -k "not process and not plane"
 # Python frees little at its end: leaks are not looked for. The interpreter is not instrumented, so
@@ -32,4 +34,5 @@ LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.s
 ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 \
 UBSAN_OPTIONS=print_stacktrace=1 \
 PYTHONMALLOC=malloc PYTHONPATH="$WORK/src" \
-    timeout "${ASAN_SECONDS:-900}" "$PYTHON" -m pytest -p no:cacheprovider "$@"
+    timeout "${ASAN_SECONDS:-900}" "$PYTHON" -m pytest -p no:cacheprovider \
+    --numprocesses "$(nproc)" --dist loadfile "$@"
