@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.builder import Analysis
-from pincite.bm25.corpus import Commit, read_commit, write_commit
+from pincite.bm25.corpus import load, save
 from pincite.bm25.explain import Explanation, explain_row
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
@@ -336,9 +336,15 @@ class BM25Index:
             if folder is None:
                 raise InvalidArgument("The index has no folder yet; pass save() a path.")
             known = self._token if folder == self._folder else ""
-            segments, live = self._state.segments, self._state.live
-            commit = Commit(segments, live, self._settings(), compact=self._profile == "small")
-            self._token = write_commit(folder, commit, known=known, record_of=record_of)
+            self._token = save(
+                folder,
+                self._state.segments,
+                self._state.live,
+                self._settings(),
+                known=known,
+                compact=self._profile == "small",
+                record_of=record_of,
+            )
             self._folder = folder
 
     @classmethod
@@ -349,7 +355,7 @@ class BM25Index:
         texts were analysed otherwise than by ``analysis`` (the default analyser without one).
         """
         folder = Path(path).absolute()
-        commit = read_commit(folder)
+        commit = load(folder)
         try:
             settings = {name: commit.settings[name] for name in ("k1", "b", "method", "language")}
             profile = commit.settings.get("profile", "fast")

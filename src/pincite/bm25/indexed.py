@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,24 @@ from numpy.typing import NDArray
 from pincite.bm25.builder import Analysis, keyword_arrays
 from pincite.bm25.search import Mask
 from pincite.bm25.segment import ArraySource, KeywordSegment, compact_arrays, merge_arrays
-from pincite.errors import StoreCorrupt
+from pincite.segments.commits import Kind
 from pincite.segments.file import SegmentFile
 from pincite.segments.ids import IdTable, build_ids, merge_ids
 
-__all__ = ["Arrays", "RecordOf", "Segment", "build_segment", "index_corrupt", "merge_segments"]
+__all__ = [
+    "KIND",
+    "Arrays",
+    "RecordOf",
+    "Segment",
+    "build_segment",
+    "index_corrupt",
+    "merge_segments",
+]
 
-_WORTH_THREAD = 20_000
+KIND: Final = Kind("bm25", "keyword", 2)
+index_corrupt = KIND.corrupt
+
+_WORTH_THREAD: Final = 20_000
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
 
@@ -140,13 +151,6 @@ def merge_segments(
         **merge_ids([segment.ids for segment in segments], keep),
     }
     return Segment(number, _Held(arrays), frozenset().union(*(s.languages for s in segments)))
-
-
-def index_corrupt(name: str, what: str) -> StoreCorrupt:
-    """The error of an index that is damaged."""
-    return StoreCorrupt(
-        f"Keyword index {name} is damaged: {what}. Restore a backup, or build the index anew."
-    )
 
 
 def _record_arrays(records: Sequence[bytes]) -> dict[str, NDArray[Any] | bytes]:

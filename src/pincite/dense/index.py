@@ -13,11 +13,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.folder import Commit, read_commit, write_commit
-from pincite.dense.indexed import Segment, build_segment, index_corrupt, merge_segments
+from pincite.dense.indexed import KIND, Segment, build_segment, index_corrupt, merge_segments
 from pincite.dense.kernels import Mask
 from pincite.dense.search import Searcher, normalize_rows
 from pincite.errors import EmbeddingError, InvalidArgument
+from pincite.segments.commits import Commit, publish, read_commit
 from pincite.segments.ids import Allowed, repeated
 from pincite.segments.kernels import kernels_in_use
 from pincite.segments.manifest import SegmentRecord
@@ -255,7 +255,13 @@ class DenseIndex:
             known = self._token if folder == self._folder else ""
             state = self._state
             settings = {"metric": self._metric, "dimension": self._dimension}
-            commit = write_commit(folder, Commit(state.segments, state.live, settings), known=known)
+            commit = publish(
+                KIND,
+                folder,
+                Commit(state.segments, state.live, settings),
+                known=known,
+                place=lambda _, segment: segment.placed(folder),
+            )
             self._state = _State(tuple(commit.segments), state.live, state.dead)
             self._folder, self._token = folder, commit.token
 
@@ -266,7 +272,9 @@ class DenseIndex:
         Raises ``StoreNotFound``, and ``StoreCorrupt`` for damage.
         """
         folder = Path(path).absolute()
-        commit = read_commit(folder)
+        commit = read_commit(
+            KIND, folder, lambda number, entry: Segment.open(number, folder, entry.file)
+        )
         try:
             index = cls(metric=str(commit.settings["metric"]))
             index._dimension = int(commit.settings["dimension"])

@@ -14,10 +14,14 @@ from pincite.dense.codes import encode_vectors
 from pincite.dense.kernels import Mask
 from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
+from pincite.segments.commits import Kind, write_new
 from pincite.segments.file import SegmentFile, write_segment
 from pincite.segments.ids import IdTable, build_ids, merge_ids
 
-__all__ = ["Segment", "build_segment", "index_corrupt", "merge_segments"]
+__all__ = ["KIND", "Segment", "build_segment", "index_corrupt", "merge_segments"]
+
+KIND: Final = Kind("dense", "dense", 1)
+index_corrupt = KIND.corrupt
 
 _KIND: Final = "dense-segment"
 _VERSION: Final = 1
@@ -49,9 +53,18 @@ class Segment:
         """Map a segment's file; ``StoreNotFound`` when it is gone."""
         return cls(number, SegmentFile.open(folder / file, name=file), file)
 
+    def placed(self, folder: Path) -> Segment:
+        """The same, written to a folder and mapped."""
+        return self.open(self.number, folder, write_new(folder, [self.source.contents]))
+
     @property
     def rows(self) -> int:
         return len(self.vectors)
+
+    @property
+    def checksum(self) -> int:
+        """That of its file."""
+        return self.source.checksum
 
     @cached_property
     def ids(self) -> IdTable:
@@ -78,13 +91,6 @@ def merge_segments(
     parts = [s.vectors.whole()[mask] for s, mask in zip(segments, keep, strict=True)]
     ids = merge_ids([segment.ids for segment in segments], keep)
     return _segment(number, ids, np.concatenate(parts))
-
-
-def index_corrupt(name: str, what: str) -> StoreCorrupt:
-    """The error of an index that is damaged."""
-    return StoreCorrupt(
-        f"Dense index {name} is damaged: {what}. Restore a backup, or build the index anew."
-    )
 
 
 def _segment(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.bm25.corpus import MANIFEST
 from pincite.bm25.index import Allowed, BM25Index
+from pincite.bm25.indexed import KIND
 from pincite.errors import (
     InvalidArgument,
     InvalidQueryError,
@@ -270,7 +270,7 @@ def test_a_crash_before_the_swap_keeps_the_old_index(saved: Path, monkeypatch):
     index.add(["x"], ["fresh"])
 
     def crash(self, target):
-        if Path(target).name == MANIFEST:
+        if Path(target).name == KIND.manifest:
             raise OSError("power cut")
         return os.replace(self, target)
 

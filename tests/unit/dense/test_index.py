@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from pincite.dense.folder import MANIFEST
 from pincite.dense.index import Allowed, DenseIndex
+from pincite.dense.indexed import KIND
 from pincite.dense.search import normalize_rows
 from pincite.errors import (
     EmbeddingError,
@@ -272,7 +272,7 @@ def test_a_missing_segment_is_named(tmp_path):
 
     with pytest.raises(StoreCorrupt, match="missing"):
         DenseIndex.open(tmp_path / "index")
-    assert (tmp_path / "index" / MANIFEST).exists()
+    assert (tmp_path / "index" / KIND.manifest).exists()
 
 
 def test_eight_threads_search_while_one_changes_the_index():

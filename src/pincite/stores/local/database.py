@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 from pincite.errors import InvalidArgument, StoreCorrupt, StoreLocked, StoreUnavailable
-from pincite.stores.local.durable import sync_folder
+from pincite.segments.durable import sync_folder
 from pincite.stores.local.schema import FORMAT, check_format, create_tables, migrate
 
 __all__ = ["Database", "OutdatedStore", "translated"]

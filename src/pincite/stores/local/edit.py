@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from pincite.model.fields import FieldSpec, chunk_values
 from pincite.model.hits import Chunk
+from pincite.segments.durable import sync_folder, write_file
 from pincite.segments.file import SegmentFile
 from pincite.segments.manifest import PartKind
 from pincite.segments.tombstones import pack_live
 from pincite.stores.codec import model_text, spec_text
 from pincite.stores.local.collection import CollectionRecord, find_collection
-from pincite.stores.local.durable import sync_folder, write_file
 from pincite.stores.local.parts import (
     LARGE,
     Arrays,
