@@ -1,7 +1,7 @@
 """Do all stores rank alike, and how fast are they?
 
     python benchmarks/stores.py --data FOLDER --corpus FOLDER --keep FOLDER [--json OUT]
-        [--sets adi cranfield covid-faq] [--stores ...] [--chunks 20000 100000] [--write 2000]
+        [--sets adi cranfield covid-faq] [--stores ...] [--chunks 20000 100000] [--write 1000]
         [--queries 60] [--limit 900] [--timed-by COMMAND] [--part quality load write search]
 
 Every part runs in a process of its own, in this order, and puts its figures into OUT, which a run
@@ -19,13 +19,13 @@ folder of --keep, or goes on where an earlier run stopped; a store that is not d
 seconds in all is left there, and said to be, and one that would not be, by its pace at a smaller
 size, is not begun. write times --write chunks into each empty store. search asks
 all loaded stores in turns, query by query; the queries are headings of the same corpus. A store
-that has spent a second on a kind of search is asked no more of it, and "queries" says how many it
+that has spent .7 s on a kind of search is asked no more of it, and "queries" says how many it
 answered after two that do not count.
 
---timed-by starts write (for each store) and search (for each method) with a command that sets
-other programs aside, such as "taskset -c 2,3". Servers are those of PINCITE_TEST_QDRANT and
-PINCITE_TEST_MILVUS; without them the clients' own engines run, and for PostgreSQL and ``chroma
-run`` one is started.
+--timed-by starts write and (for each size) search with a command that sets other programs aside,
+such as "taskset -c 2,3"; --label says under which conditions they ran. Servers are those of
+PINCITE_TEST_QDRANT and PINCITE_TEST_MILVUS; without them the clients' own engines run, and for
+PostgreSQL and ``chroma run`` one is started.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from pincite.stores.uri import open_sync_store
 
 SUBJECT, COLLECTION, ENDPOINT = "bench", "chunks", "local--static"
 A_COMMIT, K = 500, 10
-SECONDS, FEWEST, UNCOUNTED = 1.0, 4, 2
+SECONDS, FEWEST, UNCOUNTED = 0.7, 4, 2
 OVERLAP, QUALITY = 0.95, 0.005
 PACKAGES = ("chromadb", "qdrant-client", "qdrant-edge-py", "pymilvus", "milvus-lite", "psycopg")
 STORES = ["local", "postgresql", "qdrant", "qdrant edge", "chroma", "chroma run", "milvus"]
@@ -95,8 +95,8 @@ def _in_parts(options: argparse.Namespace) -> int:
     splits = {
         "quality": [["--sets", name] for name in options.sets],
         "load": sizes,
-        "write": [["--stores", name] for name in options.stores],
-        "search": [[*size, "--methods", method] for size in sizes for method in options.methods],
+        "write": [[]],
+        "search": sizes,
     }
     worst = 0
     for part in options.part:
@@ -118,7 +118,7 @@ def _measured(options: argparse.Namespace) -> Iterator[tuple[list[str], dict[str
         return
     sizes = [options.write] if part == "write" else options.chunks
     for size in sizes:
-        yield [part, str(size), "machine"], machine()
+        yield [part, str(size), "machine"], {**machine(), "conditions": options.label}
         for name, row in {"load": loading, "write": writing, "search": searching}[part](
             options, size
         ):
@@ -453,11 +453,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--stores", nargs="+", default=STORES, choices=STORES)
     parser.add_argument("--chunks", type=int, nargs="+", default=[20_000, 100_000])
-    parser.add_argument("--write", type=int, default=2_000)
+    parser.add_argument("--write", type=int, default=1_000)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--limit", type=int, default=900)
     parser.add_argument("--timed-by", default="")
+    parser.add_argument("--label", default="")
     parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
