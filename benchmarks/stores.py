@@ -369,8 +369,7 @@ def writing(options: argparse.Namespace, size: int) -> _Rows:
 
 
 def searching(options: argparse.Namespace, size: int) -> _Rows:
-    headings = _lines(options.corpus / "headings.txt", options.queries * 20)[::20]
-    asked = np.asarray(StaticModel().encode(headings))
+    headings, asked = _queries(options.corpus, options.queries)
     folder = _folder(options, size)
     with ExitStack() as stack:
         ports = {}
@@ -407,6 +406,14 @@ def _pace(keep: Path, name: str, size: int) -> float:
 def _chunks(corpus: Path, count: int) -> tuple[list[str], np.ndarray]:
     texts = _lines(corpus / "chunks.txt", count)
     return texts, np.asarray(StaticModel().encode(texts))
+
+
+def _queries(corpus: Path, count: int) -> tuple[list[str], np.ndarray]:
+    """Every twentieth heading of which the model knows a word, and their vectors."""
+    lines = _lines(corpus / "headings.txt", count * 40)[::20]
+    vectors = np.asarray(StaticModel().encode(lines))
+    known = np.flatnonzero(vectors.any(axis=1))[:count]
+    return [lines[place] for place in known], vectors[known]
 
 
 def _ids(texts: Sequence[str]) -> list[str]:
