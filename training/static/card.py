@@ -8,6 +8,7 @@ from pathlib import Path
 
 import export
 import sources
+import texts
 from fit import Settings
 
 __all__ = ["write"]
@@ -31,6 +32,8 @@ def write(data: Path, versions: dict[str, str], digest: str, settings: Settings)
     for mark, value in {
         "SHA256": digest,
         "CHUNKS_SHA256": harvest["sha256"],
+        "TAUGHT": f"{sum(texts.TAUGHT.values()):,}",
+        "TAUGHT_GROUPS": ", ".join(f"{n:,} of {name}" for name, n in texts.TAUGHT.items()),
         "SETTINGS": ", ".join(f"{name} {value}" for name, value in asdict(settings).items()),
         "PACKAGES": "\n".join(rows),
     }.items():

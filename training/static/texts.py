@@ -13,8 +13,39 @@ __all__ = ["pairs_of", "runs_of", "to_teach"]
 CHUNKS = 150_000
 OF_EACH = 30_000
 SEED = 7
-TAUGHT = {"wordnet": 14_000}
+TAUGHT = {
+    "wordnet": 15_000,
+    "prose": 10_000,
+    "dictionaries": 12_500,
+    "chunks": 15_000,
+    "fortunes": 2_500,
+}
 """How many passages of each group the teacher reads."""
+COMMON = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "in",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "with",
+    ]
+)
 LIMITS = {"chunks": (16, 48)}
 """The most words of a query and of a passage, by group; else ``LIMIT``."""
 LIMIT = (24, 100)
@@ -51,14 +82,18 @@ def pairs_of(group: str, runs: Iterable[Run], rng: random.Random) -> Iterator[tu
             yield " ".join(query[start : start + rng.randint(3, longest)]), " ".join(rest[:words])
 
 
-def to_teach(runs: Iterable[Run], rng: random.Random, most: int) -> list[str]:
-    """Passages for the teacher, in random order: short ones, one of each run, no repeats."""
+def to_teach(group: str, runs: Iterable[Run], rng: random.Random) -> list[str]:
+    """Passages for the teacher, in random order: short ones, one of each run, no repeats.
+
+    Of documentation only what reads like English sentences, with common words among its own.
+    """
     found: dict[str, None] = {}
     for run in runs:
         passage = rng.choice(run)
         words = passage.split()[: rng.choice((6, 9, 12, 16, 24, 32))]
-        if len(words) >= 3:
+        share = sum(word.lower() in COMMON for word in words) / max(1, len(words))
+        if len(words) >= 3 and (share >= 0.2 or group not in {"chunks", "prose"}):
             found[" ".join(words)] = None
     texts = list(found)
     rng.shuffle(texts)
-    return texts[:most]
+    return texts[: TAUGHT.get(group, 0)]

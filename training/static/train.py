@@ -30,8 +30,9 @@ from teacher import Teacher, Vectors, package_folder
 
 THREADS = 1
 """Sums are then in one order, so that the same texts give the same weights."""
-TAUGHT = 10_000
-GROUPS = ("chunks", "wordnet", "dictionaries", "code", "fortunes")
+PART = 2500
+"""How many passages the teacher reads before they are kept on disk."""
+GROUPS = ("chunks", "wordnet", "dictionaries", "code", "fortunes", "prose")
 
 
 def prepare(data: Path, folder: Path, group: str) -> None:
@@ -39,7 +40,7 @@ def prepare(data: Path, folder: Path, group: str) -> None:
     runs = texts.runs_of(group, data)
     rng = random.Random(f"{texts.SEED} {group}")
     found = list(texts.pairs_of(group, runs, rng))
-    lessons = texts.to_teach(runs, rng, texts.TAUGHT.get(group, 0))
+    lessons = texts.to_teach(group, runs, random.Random(f"{texts.SEED} {group} taught"))
     (folder / f"lessons-{group}.txt").write_text("".join(f"{t}\n" for t in lessons), "utf-8")
     tokenizer, arrays = export.plain_tokenizer(), {}
     for name, side in zip(("queries", "passages"), zip(*found, strict=True), strict=True):
@@ -73,23 +74,27 @@ def pieces(folder: Path, teacher: Teacher) -> fit.Floats:
     return np.load(path)
 
 
-def lessons(folder: Path, teacher: Teacher, count: int) -> fit.Lessons:
-    """What the teacher says of the first passages for it, each twice, and of each piece alone."""
-    names = [folder / f"lessons-{group}.txt" for group in texts.TAUGHT]
-    passages = [line for name in names for line in name.read_text("utf-8").splitlines()][:count]
+def lessons(folder: Path) -> fit.Lessons:
+    """What the teacher says of the passages for it and of each piece alone."""
+    parts: list[list[str]] = []
+    for group in texts.TAUGHT:
+        lines = (folder / f"lessons-{group}.txt").read_text("utf-8").splitlines()
+        parts += [lines[first : first + PART] for first in range(0, len(lines), PART)]
     vectors = Vectors(folder / "teacher")
-    for done in vectors.add(vectors.missing(passages), teacher):
-        print(f"{done:,} passages taught", flush=True)
-    single, said = pieces(folder, teacher), vectors.of(passages)
+    vectors.add(parts)
+    single = pieces(folder, Teacher(package_folder()))
     known = np.flatnonzero(np.abs(single).sum(axis=1) > 0)
-    ids = export.ids_of(export.plain_tokenizer(), passages) * 2 + [[int(at)] for at in known]
-    return fit.Lessons(fit.Bags.of(ids), np.concatenate([said, said, single[known]]), single)
+    passages = [text for part in parts for text in part]
+    ids = export.ids_of(export.plain_tokenizer(), passages) + [[int(at)] for at in known]
+    said = np.concatenate([vectors.of(parts), single[known]])
+    whole = np.array([len(text) > 0 for text in ids])
+    bags = fit.Bags.of([text for text in ids if text])
+    return fit.Lessons(bags, said[whole], single)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the harvest")
-    parser.add_argument("--taught", type=int, default=TAUGHT, help="passages for the teacher")
     arguments = parser.parse_args()
     torch.set_num_threads(THREADS)
     started = time.perf_counter()
@@ -100,13 +105,14 @@ def main() -> None:
         if not (folder / f"pairs-{group}.npz").is_file():
             prepare(arguments.data, folder, group)
     (both, groups), settings = pairs(folder), fit.Settings()
-    taught = lessons(folder, Teacher(package_folder()), arguments.taught)
+    taught = lessons(folder)
     table, targets = fit.start(taught, both, settings)
-    kept = folder / f"fitted-{hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}.npy"
+    choices = hashlib.sha256(repr((settings, texts.TAUGHT)).encode()).hexdigest()
+    kept = folder / f"fitted-{choices[:12]}.npy"
     if not kept.is_file():
         np.save(kept, fit.fit(table, (taught.bags, targets), both, groups, settings))
     table = np.load(kept)
-    digest = export.write(fit.finished(table, taught, both, settings))
+    digest = export.write(fit.finished(table, taught, settings))
     card.write(arguments.data, versions, digest, settings)
     print(f"{digest}\n{time.perf_counter() - started:.0f} seconds")
 
