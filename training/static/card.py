@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
 import export
@@ -13,6 +14,7 @@ from fit import Settings
 
 __all__ = ["write"]
 
+LIBRARIES = ("torch", "numpy", "safetensors", "tokenizers")
 TEMPLATE = Path(__file__).with_name("MODEL_CARD.template.md")
 
 
@@ -35,6 +37,7 @@ def write(data: Path, versions: dict[str, str], digest: str, settings: Settings)
         "TAUGHT": f"{sum(texts.TAUGHT.values()):,}",
         "TAUGHT_GROUPS": ", ".join(f"{n:,} of {name}" for name, n in texts.TAUGHT.items()),
         "SETTINGS": ", ".join(f"{name} {value}" for name, value in asdict(settings).items()),
+        "VERSIONS": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
         "PACKAGES": "\n".join(rows),
     }.items():
         text = text.replace(f"{{{mark}}}", value)

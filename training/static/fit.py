@@ -1,7 +1,8 @@
 """The fit: one table of vectors whose means over a text's pieces do what the teacher does.
 
 Two losses share the table. Where the teacher's vector of a passage is known, the student's mean
-should point the same way and keep the batch's similarities (a distillation). Where two texts
+should point the same way and keep the batch's similarities, the nearest above all (a distillation,
+the last part as in Fang et al., "SEED: self-supervised distillation", 2021). Where two texts
 stood together, each should find the other in its batch (a contrastive loss, as in Henderson et
 al., "Efficient natural language response suggestion", 2017), at several widths at once, so that
 the first 64 or 128 dimensions serve alone (Kusupati et al., "Matryoshka representation learning",
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, embedding_bag, normalize
+from torch.nn.functional import cross_entropy, embedding_bag, log_softmax, normalize
 
 __all__ = ["Bags", "Lessons", "Settings", "finished", "fit", "start"]
 
@@ -34,12 +35,13 @@ class Settings:
 
     width: int = 256
     widths: tuple[int, ...] = (64, 256)
-    rounds: int = 6
+    rounds: int = 4
     pairs: int = 512
     taught: int = 1024
     rate: float = 2e-3
     temperature: float = 0.05
     similarity: float = 5.0
+    nearest: float = 0.5
     finding: float = 0.12
     frequency: float = 1e-3
     dropout: float = 0.1
@@ -176,8 +178,13 @@ def _means(weight: Tensor, batch: list[Bags]) -> tuple[Tensor, ...]:
 def _teaching(mean: Tensor, target: Tensor, settings: Settings) -> Tensor:
     mean, target = normalize(mean), normalize(target)
     apart = (1 - (mean * target).sum(dim=1)).mean()
-    drift = (mean @ mean.T - target @ target.T).square().mean()
-    return apart + settings.similarity * drift
+    ours, theirs = mean @ mean.T, target @ target.T
+    drift = (ours - theirs).square().mean()
+    others = torch.eye(len(mean)) * -1e4
+    said = log_softmax(ours / settings.temperature + others, dim=1)
+    right = log_softmax(theirs / settings.temperature + others, dim=1)
+    astray = (right.exp() * (right - said)).sum(dim=1).mean()
+    return apart + settings.similarity * drift + settings.nearest * astray
 
 
 def _finding(queries: Tensor, passages: Tensor, settings: Settings) -> Tensor:

@@ -145,6 +145,8 @@ class Vectors:
     def add(self, parts: Sequence[Sequence[str]]) -> None:
         """Embed the parts that are not there yet, in their order."""
         missing = [(part, self.path(part)) for part in parts if not self.path(part).is_file()]
+        if not missing:
+            return
         with get_context("spawn").Pool(WORKERS) as pool:
             for done, _ in enumerate(pool.imap(_embed, missing), start=1):
                 print(f"{done:,} of {len(missing):,} parts taught", flush=True)
