@@ -30,7 +30,7 @@ __all__ = [
     "run",
 ]
 
-DEFAULT_ALPHA: Final = 0.25
+DEFAULT_ALPHA: Final = 0.3
 """The weight of the vector side where a collection has none of its own."""
 
 _MIN_DEPTH = 100

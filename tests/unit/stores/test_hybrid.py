@@ -42,12 +42,12 @@ def test_a_leg_hit_tells_its_score_and_its_place():
     assert hit.retriever == "keyword"
 
 
-def test_the_default_gives_the_vector_side_a_quarter():
+def test_the_default_gives_the_vector_side_three_tenths():
     found = hybrid.fuse_hits(KEYWORD, VECTOR, alpha=None, limit=10)
 
-    assert hybrid.DEFAULT_ALPHA == 0.25
-    assert found == hybrid.fuse_hits(KEYWORD, VECTOR, alpha=0.25, limit=10)
-    assert [hit.legs["keyword"].weight for hit in found[:3]] == [0.75] * 3
+    assert hybrid.DEFAULT_ALPHA == 0.3
+    assert found == hybrid.fuse_hits(KEYWORD, VECTOR, alpha=0.3, limit=10)
+    assert [hit.legs["keyword"].weight for hit in found[:3]] == [0.7] * 3
 
 
 def test_scores_are_those_of_distribution_based_fusion():
