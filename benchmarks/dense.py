@@ -9,7 +9,7 @@ open what was prepared.
 they were asked the tuning queries before. `cpu` is processor time, which a busy machine disturbs
 less than the clock. `changes`: 1,000 rows added and 1,000 deleted, in memory and by each
 contender's own commit, on a copy. `memory`: a fresh process opens the index and searches 10,000
-times, with all memory and in a cgroup (version 1) of 512 MB, which needs root.
+times, then 1,000 times with the files' pages dropped before each hundred.
 
 Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory
      [--kind synthetic|static] [--rows 100000] [--dimension 384] [--peers pincite,numpy,flat,ivf]
@@ -150,7 +150,7 @@ def changes(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
 
 
 _CHILD = """
-import gc, os, statistics, sys, time
+import gc, mmap, os, statistics, sys, time
 from pathlib import Path
 import numpy as np
 from pincite.dense.index import DenseIndex
@@ -159,56 +159,52 @@ def held(what):
     lines = open("/proc/self/smaps_rollup").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
-def median(searches):
-    times = []
-    for number in range(searches):
-        start = time.perf_counter()
-        index.search(queries[number % len(queries)], 10)
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times)
-
-folder, queries = Path(sys.argv[1]), np.load(sys.argv[2])
-if len(sys.argv) > 3:
-    Path(sys.argv[3], "cgroup.procs").write_text(str(os.getpid()))
-    for file in folder.iterdir():  # so that its pages are counted to the group
+def evict():
+    for segment in index._state.segments:
+        segment.source.contents.obj.madvise(mmap.MADV_DONTNEED)
+    for file in folder.iterdir():
         handle = os.open(file, os.O_RDONLY)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(handle)
+
+def median(searches, every=0):
+    times, pss = [], []
+    for number in range(searches):
+        if every and number % every == 0:
+            pss.append(held("Pss:"))
+            evict()
+        start = time.perf_counter()
+        index.search(queries[number % len(queries)], 10)
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times), statistics.median(pss[1:]) if pss else 0.0
+
+folder, queries = Path(sys.argv[1]), np.load(sys.argv[2])
 small = DenseIndex()
 small.add([str(i) for i in range(50)], queries[:50])
 small.search(queries[0], 10)
 gc.collect()
 anonymous, pss = held("Anonymous"), held("Pss:")
 index = DenseIndex.open(folder)
-first = median(10000)
-print(first, median(2000), held("Anonymous") - anonymous, held("Pss:") - pss, sep=",")
+warm, _ = median(10000)
+used = held("Anonymous") - anonymous, held("Pss:") - pss
+cold, small = median(int(sys.argv[3]), every=100)
+print(warm, *used, cold, small - pss, sep=",")
 """
 
-GROUP = Path("/sys/fs/cgroup/memory")
-LIMIT = 512 << 20
+EVICTED = 1000
 
 
 def memory(home: Path) -> dict[str, Any]:
-    """Median search and growth of a fresh process, with all memory and in a group of 512 MB."""
-    figures = {"free": _child(home)}
-    group = GROUP / f"pincite-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / "memory.limit_in_bytes").write_text(str(LIMIT), encoding="ascii")
-        figures["group_512_mb"] = _child(home, group)
-    finally:
-        group.rmdir()
+    """Of a fresh process: its growth by 10,000 searches and their median; the median of more
+    searches, the files' pages dropped before each hundred, and how much is back at their end."""
+    files = [home / "pincite", home / "queries.npy"]
+    command = [sys.executable, "-c", _CHILD, *map(str, files), str(EVICTED)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = ("p50_ms", "anonymous_mb", "pss_mb", "evicted_p50_ms", "evicted_pss_mb")
+    values = (round(float(each), 4) for each in found.stdout.split(","))
+    figures = dict(zip(names, values, strict=True))
     sys.stdout.write(f"{figures}\n")
     return {"memory": figures}
-
-
-def _child(home: Path, *more: Path) -> dict[str, float]:
-    files = [home / "pincite", home / "queries.npy", *more]
-    command = [sys.executable, "-c", _CHILD, *map(str, files)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    names = ("first_10000_p50_ms", "then_p50_ms", "anonymous_mb", "pss_mb")
-    values = (round(float(each), 4) for each in found.stdout.split(","))
-    return dict(zip(names, values, strict=True))
 
 
 PARTS = {"prepare": prepare, "race": race, "changes": changes}
