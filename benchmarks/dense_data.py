@@ -14,6 +14,7 @@ import numpy as np
 
 __all__ = [
     "K",
+    "QUERIES",
     "SHARES",
     "Data",
     "bound",

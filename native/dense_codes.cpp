@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "clones.hpp"
 #include "dense_half.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -249,14 +250,15 @@ const std::vector<Named>& known() {
 
 }  // namespace
 
-float encode(const float* residual, std::size_t padded, std::uint8_t* block, std::size_t lane) {
+PINCITE_CLONES float encode(const float* residual, std::size_t padded, std::uint8_t* block,
+                            std::size_t lane) {
     const float squared = dot(residual, residual, padded);
     if (!(squared > 0.0F)) return 0.0F;
     const float inverse = std::sqrt(static_cast<float>(padded) / squared) / kStep;
     float product = 0.0F;
     for (std::size_t i = 0; i < padded; ++i) {
-        const float level = std::floor(residual[i] * inverse) + 2.0F;
-        const int code = static_cast<int>(std::min(std::max(level, 0.0F), 3.0F));
+        const float level = residual[i] * inverse;
+        const int code = (level >= -1.0F) + (level >= 0.0F) + (level >= 1.0F);
         product += residual[i] * static_cast<float>(2 * code - 3);
         const std::size_t place = i % kGroup;
         block[i / kGroup * 64 + lane * 4 + place % 4] |=

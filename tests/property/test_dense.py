@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.dense.codes import CODED_ROWS
-from pincite.dense.index import DenseIndex
+from pincite.dense.index import Allowed, DenseIndex
 from pincite.segments.kernels import native
 
 DIMENSION = 24
@@ -122,3 +122,102 @@ def test_above_the_limit_recall_is_bounded(rows, metric, every, seed):
         found += sum(scores[name] >= bar - 1e-5 for name in answer)
         right += min(10, len(scores))
     assert found >= 0.93 * right
+
+
+LISTED = 4096
+SIZES = (LISTED + 500, CODED_ROWS + 500, CODED_ROWS // 2)
+"""Of segments: in lists (from ``LISTED`` rows on, here), coded in one list, and scored whole."""
+
+
+def _many(count: int, seed: int, repeated: float) -> np.ndarray:
+    """Vectors some of which are equal, so that there are ties."""
+    generator = np.random.default_rng(seed)
+    vectors = _vectors(count, seed)
+    again = generator.random(count) < repeated
+    vectors[again] = vectors[generator.integers(0, count, int(again.sum()))]
+    return vectors
+
+
+def _large(seed: int, metric: str, order: tuple[int, ...], gone: float) -> DenseIndex:
+    """An index of segments of every kind; a share of the rows is deleted."""
+    generator = np.random.default_rng(seed)
+    index = DenseIndex(metric=metric)
+    patches = (
+        mock.patch("pincite.dense.index.plan_merge", return_value=[]),
+        mock.patch("pincite.dense.codes.LIST_ROWS", LISTED),
+    )
+    with patches[0], patches[1]:
+        for number, size in enumerate(order):
+            names = [f"{number}-{place:05}" for place in generator.permutation(size)]
+            index.add(names, _many(size, seed + number, 0.02))
+        index.remove([name for name in index.ids() if generator.random() < gone])
+    return index
+
+
+def _every_score(index: DenseIndex, query: np.ndarray) -> dict[str, float]:
+    with mock.patch.dict(os.environ, {"PINCITE_PURE": "1"}):
+        return dict(zip(*index.search(query, len(index)), strict=True))
+
+
+def _recalls(
+    index: DenseIndex, queries: np.ndarray, shares: tuple[float, ...], k: int
+) -> dict[float, float]:
+    """The recall of native searches by share; asserts all that must hold of each answer."""
+    names = index.ids()
+    order = np.random.default_rng(k).permutation(len(names))
+    picked = {share: {names[i] for i in order[: int(share * len(names))]} for share in shares}
+    allowed = {share: Allowed(own) if share < 1.0 else None for share, own in picked.items()}
+    found, right = dict.fromkeys(shares, 0), dict.fromkeys(shares, 0)
+    for query in queries:
+        scores = _every_score(index, query)
+        ordered = sorted(scores, key=lambda name: (-scores[name], name))
+        for share in shares:
+            best = [name for name in ordered if name in picked[share]][:k]
+            ids, values = index.search(query, k, allowed[share])
+            assert len(set(ids)) == len(ids) == len(best)
+            assert picked[share].issuperset(ids)
+            assert list(values) == [scores[name] for name in ids]  # bit for bit
+            assert ids == sorted(ids, key=lambda name: (-scores[name], name))
+            if len(picked[share]) <= _GATHERED:
+                assert ids == best
+            bar = scores[best[-1]] if best else 0.0
+            found[share] += sum(scores[name] >= bar for name in ids)
+            right[share] += len(best)
+    return {share: found[share] / max(right[share], 1) for share in shares}
+
+
+_GATHERED = 100  # so few kept rows are always scored, whatever the segments
+
+
+@pytest.mark.skipif(native() is None, reason="the pure path scores all, whatever the size")
+@settings(deadline=None, max_examples=3)
+@given(
+    st.integers(0, 999),
+    st.sampled_from(["cosine", "dot"]),
+    st.permutations(SIZES),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([1, 10, 150]),
+    st.booleans(),
+)
+def test_segments_of_every_kind_answer_like_the_exact_scan(seed, metric, order, gone, k, merge):
+    index = _large(seed, metric, tuple(order), gone)
+    assert index.stats()["segments"] == len(SIZES)
+    assert index.stats()["lists"] > 1
+    if merge:
+        with mock.patch("pincite.dense.codes.LIST_ROWS", LISTED):
+            index.merge()
+    queries = _vectors(3, 700 + seed)
+
+    recalls = _recalls(index, queries, (1.0, 0.7, 0.3, 0.03, 0.003), k)
+
+    assert min(recalls.values()) >= 0.9, recalls
+
+
+@pytest.mark.skipif(native() is None, reason="the pure path scores all, whatever the size")
+def test_recall_of_large_segments_with_every_filter():
+    index = _large(5, "cosine", SIZES, 0.1)
+    queries = _vectors(25, 99)
+
+    recalls = _recalls(index, queries, (1.0, 0.5, 0.1, 0.01), 10)
+
+    assert min(recalls.values()) >= 0.96, recalls
