@@ -14,6 +14,8 @@ _ACCENTS: Final[dict[int, str | None]] = {}
 __all__ = ["casefold", "fold_accents"]
 
 _LATIN_MARKS: Final = frozenset(map(chr, range(0x300, 0x370)))
+_MARKED: Final = "([a-z\u00bf-\u024f\u0370-\u03ff])[\u0300-\u036f]+"
+"""A Latin or Greek letter and its marks."""
 
 
 def casefold(word: str) -> str:
@@ -40,20 +42,9 @@ def _drop_latin_marks(word: str) -> str:
     """Also where no composed character exists, as in j + caron."""
     if _LATIN_MARKS.isdisjoint(word):
         return word
-    kept: list[str] = []
-    base = ""
-    for character in word:
-        if 0x300 <= ord(character) < 0x370:
-            if _is_latin_or_greek(base):
-                continue
-        else:
-            base = character
-        kept.append(character)
-    return "".join(kept)
+    import re
 
-
-def _is_latin_or_greek(character: str) -> bool:
-    return "a" <= character <= "z" or "\u0250" > character > "\u00be" or "Ͱ" <= character <= "Ͽ"
+    return re.sub(_MARKED, r"\1", word)
 
 
 def _case_table() -> dict[int, int | str]:
