@@ -350,8 +350,13 @@ def test_a_killed_process_leaves_whole_batches(cache: Path) -> None:
         held.close()
 
 
-def test_processes_and_threads_share_a_cache(cache: Path) -> None:
+def test_connections_and_threads_share_a_cache(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A cache that waits too long goes on without what it was to keep; here none may.
+    monkeypatch.setattr("pincite.embedding.cache._WAIT_SECONDS", 300)
     held = [VectorCache(cache), VectorCache(cache)]
+    assert len({each.model(MODEL) for each in held}) == 1
     wrong = []
 
     def work(number: int) -> None:

@@ -454,7 +454,7 @@ def test_a_disk_that_fills_while_a_file_is_written_leaves_no_draft(
     store = LocalStore(damaged)
     before = sorted((damaged / "segments").iterdir())
     with monkeypatch.context() as patch:
-        patch.setattr("pincite.stores.local.durable.os.fsync", full)
+        patch.setattr("pincite.segments.durable.os.fsync", full)
         with pytest.raises(StoreUnavailable, match="full"):
             store.commit(S, C, [document("new", ["salt"])])
 
