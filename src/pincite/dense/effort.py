@@ -23,8 +23,8 @@ _LOOK: Final = 0.35  # a row that the filter drops
 _BLOCK: Final = 16  # rows that are estimated together
 _HALF: Final = 0.5
 # Queries are less like the rows than rows are like each other: headings against passages need
-# gaps so much wider to find as much as calibration does (benchmarks/dense.py --kind static).
-_UNLIKE: Final = 1.1
+# gaps wider by so much of the first to find what calibration does (benchmarks/dense.py).
+_UNLIKE: Final = 0.1
 _EVERY: Final = math.inf  # the gap of the farthest list
 
 
@@ -79,13 +79,14 @@ class Rule:
     def _gap(self, reach: float) -> float:
         """Linear in the logarithm of the reach, also beyond the last one that was measured."""
         if reach <= self.reach[0]:
-            return _UNLIKE * self.gap[0]
+            return self.gap[0] + _UNLIKE * self.gap[0]
         if len(self.reach) == 1:
             return _EVERY
         upper = next((i for i, r in enumerate(self.reach) if reach <= r), len(self.reach) - 1)
         low, high = self.reach[upper - 1], self.reach[upper]
         slope = (self.gap[upper] - self.gap[upper - 1]) / math.log(high / low)
-        return _UNLIKE * (self.gap[upper - 1] + slope * math.log(reach / low))
+        gap = self.gap[upper - 1] + slope * math.log(reach / low)
+        return gap + _UNLIKE * self.gap[0]
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
