@@ -102,7 +102,8 @@ auto named(const Part& part, Use use) {
         return use();
     } catch (const Damaged& damage) {
         throw Damaged("Keyword segment " + part.data->name + " is damaged: " + damage.what() +
-                      ". Run `pincite doctor --repair` to rebuild it.");
+                      ". Run `pincite doctor --repair` on the store that holds it, or restore a "
+                      "backup; an index of its own can also be built anew.");
     }
 }
 

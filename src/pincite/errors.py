@@ -20,6 +20,7 @@ A message says what is wrong and ends with what to do.
 from __future__ import annotations
 
 __all__ = [
+    "MEND_SEGMENT",
     "CollectionMismatch",
     "EmbeddingError",
     "InvalidArgument",
@@ -34,6 +35,12 @@ __all__ = [
     "Unconfigured",
     "UnsupportedFormat",
 ]
+
+MEND_SEGMENT = (
+    "Run `pincite doctor --repair` on the store that holds it, or restore a backup; an index of "
+    "its own can also be built anew."
+)
+"""What to do about a damaged segment."""
 
 
 class PinciteError(Exception):

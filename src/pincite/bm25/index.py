@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +20,7 @@ from pincite.bm25.explain import Explanation, explain_row
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
 from pincite.bm25.search import Kept, Mask, Searcher, Statistics
-from pincite.errors import InvalidArgument, StoreCorrupt
+from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
 from pincite.segments.ids import Allowed, IdTable, repeated
 from pincite.segments.manifest import SegmentRecord
 from pincite.segments.merge import plan_merge
@@ -269,8 +270,11 @@ class BM25Index:
         Only texts with a word of the query are returned; ``allow`` restricts them further and
         changes no score. Raises ``InvalidQueryError`` for k below 1.
         """
+        if not isinstance(query, str) or not hasattr(k, "__index__"):
+            raise InvalidQueryError(f"Pass a string and how many results, not {query!r} and {k!r}.")
         state = self._state
         groups = self._groups(query, state)
+        k = min(operator.index(k), max(state.statistics.rows, 1))
         found = state.searcher.search(
             groups,
             k,

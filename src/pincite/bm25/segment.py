@@ -45,7 +45,7 @@ from pincite.bm25.compact import (
     window_postings,
 )
 from pincite.bm25.packing import WINDOW, pack_arrays
-from pincite.errors import InvalidArgument, StoreCorrupt
+from pincite.errors import MEND_SEGMENT, InvalidArgument, StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
@@ -340,10 +340,7 @@ class KeywordSegment:
         return np.ascontiguousarray(array, dtype=self._types[name]).reshape(-1), None
 
     def _corrupt(self, what: str) -> StoreCorrupt:
-        return StoreCorrupt(
-            f"Keyword segment {self._name} is damaged: {what}. "
-            "Run `pincite doctor --repair` to rebuild it."
-        )
+        return StoreCorrupt(f"Keyword segment {self._name} is damaged: {what}. {MEND_SEGMENT}")
 
 
 def _upgraded(source: ArraySource) -> ArraySource:

@@ -74,7 +74,8 @@ def _write_findings(findings: Sequence[Finding], left: int, *, repair: bool) -> 
     if not findings:
         write("Nothing is wrong.")
     elif left and not repair:
-        write(f"{left} findings; `pincite doctor --repair` mends what can be mended.")
+        found = "finding" if left == 1 else "findings"
+        write(f"{left} {found}; `pincite doctor --repair` mends what can be mended.")
     elif left:
         write(f"{len(findings) - left} repaired, {left} left; each says what to do.")
     else:

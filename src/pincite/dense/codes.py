@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pincite.dense.calibration import calibrated
 from pincite.dense.effort import Rule
 from pincite.dense.kernels import half_bits
-from pincite.errors import StoreCorrupt
+from pincite.errors import MEND_SEGMENT, StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
@@ -95,8 +95,7 @@ def stored_rule(file: SegmentFile, rows: int) -> tuple[Rule, float] | None:
         return Rule.from_json(stored["rule"], rows), scale
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreCorrupt(
-            f"The codes of segment {file.name} are damaged: {error}. Run doctor with repair, or "
-            "restore a backup."
+            f"The codes of segment {file.name} are damaged: {error}. {MEND_SEGMENT}"
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import StoreCorrupt
+from pincite.errors import MEND_SEGMENT, StoreCorrupt
 from pincite.segments.kernels import native
 
 __all__ = ["BLOCK_ROWS", "Found", "Wanted", "damaged", "exact_rows", "half_bits", "prepared"]
@@ -95,8 +95,7 @@ def damaged(what: str, name: str = "in memory") -> StoreCorrupt:
             "A stored vector is not finite. Run `pincite doctor --repair` to embed its text again."
         )
     return StoreCorrupt(
-        f"Segment {name} is damaged: its {what} fail their checksum. Run doctor with repair, or "
-        "restore a backup."
+        f"Segment {name} is damaged: its {what} fail their checksum. {MEND_SEGMENT}"
     )
 
 

@@ -172,7 +172,10 @@ def prepare_query(
 
 
 def _flat(query: Sequence[float] | NDArray[np.floating]) -> NDArray[np.float64]:
-    wide: NDArray[np.float64] = np.asarray(query, dtype=np.float64)
+    try:
+        wide: NDArray[np.float64] = np.asarray(query, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidQueryError(f"The query is no vector ({error}); pass numbers.") from error
     if wide.ndim != 1 or not wide.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
     return wide

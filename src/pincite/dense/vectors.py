@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pincite.dense.codes import stored_rule
 from pincite.dense.effort import Rule
 from pincite.dense.kernels import Mask
-from pincite.errors import StoreCorrupt
+from pincite.errors import MEND_SEGMENT, StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
@@ -122,6 +122,4 @@ def _mapped(file: SegmentFile, name: str, dtype: str) -> NDArray[Any]:
 
 
 def _corrupt(file: SegmentFile, what: str) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"Segment {file.name} is damaged: {what}. Run doctor with repair, or restore a backup."
-    )
+    return StoreCorrupt(f"Segment {file.name} is damaged: {what}. {MEND_SEGMENT}")

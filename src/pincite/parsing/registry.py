@@ -87,5 +87,10 @@ def processor_for_extension(
 def supported_message(filename: str) -> str:
     """The message of ``UnsupportedFormat`` for ``filename``."""
     extension = extension_of(filename)
+    if extension in FORMAT_OF_EXTENSION:
+        return (
+            f"{filename} does not hold what its name says, but something that no parser reads; "
+            f"convert to one of: {SUPPORTED_FORMATS}."
+        )
     what = f"Files of type .{extension}" if extension else "Files of this kind"
     return f"{what} cannot be parsed ({filename}); convert to one of: {SUPPORTED_FORMATS}."

@@ -16,7 +16,7 @@ import mmap
 import sys
 import zlib
 
-from pincite.errors import InvalidArgument, StoreCorrupt, StoreNotFound
+from pincite.errors import MEND_SEGMENT, InvalidArgument, StoreCorrupt, StoreNotFound
 from pincite.segments.kernels import native
 from pincite.segments.plain_json import read_json
 
@@ -334,9 +334,7 @@ class SegmentFile:
         return array
 
     def _corrupt(self, what: str) -> StoreCorrupt:
-        return StoreCorrupt(
-            f"Segment {self.name} is damaged: {what}. Run doctor with repair, or restore a backup."
-        )
+        return StoreCorrupt(f"Segment {self.name} is damaged: {what}. {MEND_SEGMENT}")
 
 
 def _map(path: str | PathLike[str], name: str) -> memoryview:
@@ -347,8 +345,7 @@ def _map(path: str | PathLike[str], name: str) -> memoryview:
         raise StoreNotFound(f"Segment {name} is gone: {path}; open the store again.") from error
     except ValueError as error:  # mmap refuses an empty file
         raise StoreCorrupt(
-            f"Segment {name} is damaged: the file is empty. Run doctor with repair, or restore "
-            "a backup."
+            f"Segment {name} is damaged: the file is empty. {MEND_SEGMENT}"
         ) from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import StoreCorrupt
+from pincite.errors import MEND_SEGMENT, StoreCorrupt
 
 __all__ = ["pack_live", "unpack_live"]
 
@@ -23,9 +23,6 @@ def unpack_live(packed: bytes, rows: int, *, dead: int, name: str) -> NDArray[np
     bits = np.frombuffer(packed, dtype=np.uint8)
     live: NDArray[np.bool_] = np.unpackbits(bits)[:rows] == 0
     if len(bits) != -(-rows // 8) or rows - int(np.count_nonzero(live)) != dead:
-        raise StoreCorrupt(
-            f"The tombstones of segment {name} do not fit its rows. Run doctor with repair, or "
-            "restore a backup."
-        )
+        raise StoreCorrupt(f"The tombstones of segment {name} do not fit its rows. {MEND_SEGMENT}")
     live.flags.writeable = False
     return live

@@ -10,6 +10,7 @@ from array import array
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pincite.bm25.index import Allowed, BM25Index
@@ -342,3 +343,14 @@ def _answers(processes: int) -> set[str]:
 def test_answers_do_not_depend_on_the_hash_seed():
     """In 5 processes, or as many as PINCITE_HASH_SEEDS says."""
     assert len(_answers(int(os.environ.get("PINCITE_HASH_SEEDS", "5")))) == 1
+
+
+@pytest.mark.parametrize(("query", "k"), [(None, 1), (b"socket", 1), ("socket", 2.5), ("x", "3")])
+def test_what_is_no_query_or_number_is_refused(query, k):
+    index = BM25Index()
+    index.add(["a"], ["socket"])
+
+    with pytest.raises(InvalidQueryError, match="Pass a string and how many results"):
+        index.search(query, k)
+    assert index.search("socket", 10**30)[0] == ["a"]
+    assert index.search("socket", np.int64(1))[0] == ["a"]

@@ -74,7 +74,10 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
             f"{path} was laid out by another version of Pincite ({error}); export it with that "
             "version and import it here, or index the documents again in a new folder."
         )
-    return StoreCorrupt(f"{path} is damaged: {error}. Run doctor, or restore a backup.")
+    return StoreCorrupt(
+        f"{path} is damaged: {error}. Restore a backup, or index the documents again in a new "
+        "folder."
+    )
 
 
 def _full(path: Path) -> StoreUnavailable:
