@@ -24,7 +24,8 @@ from typing import Protocol
 
 import pytest
 
-from pincite.stores.local import durable, edit
+from pincite.segments import durable
+from pincite.stores.local import edit
 from pincite.stores.local.store import LocalStore
 from pincite.stores.memory import MemoryStore
 
