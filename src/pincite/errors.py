@@ -20,7 +20,6 @@ A message says what is wrong and ends with what to do.
 from __future__ import annotations
 
 __all__ = [
-    "MEND_SEGMENT",
     "CollectionMismatch",
     "EmbeddingError",
     "InvalidArgument",
