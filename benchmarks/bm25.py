@@ -264,8 +264,18 @@ class Postings:
 
     def _spans(self, term: str) -> list[tuple[int, int]]:
         if term not in self._known:
-            self._known[term] = [segment.span(term) for segment in self._segments]
+            self._known[term] = [_span(segment, term) for segment in self._segments]
         return self._known[term]
+
+
+def _span(segment: Any, term: str) -> tuple[int, int]:
+    """Where a term's postings start and end among all; equal for an unknown term."""
+    wanted = term.encode()
+    index = segment._lower_bound(wanted)
+    if index == segment.vocabulary_size or segment._term(index) != wanted:
+        return 0, 0
+    first, end = segment._array("term_runs")[index : index + 2].tolist()
+    return int(segment._array("run_starts")[first]), int(segment._array("run_starts")[end])
 
 
 def make_queries(

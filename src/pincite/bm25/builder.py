@@ -17,7 +17,7 @@ from pincite.text.kernels import TextKernel, TextRules
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Analysis", "keyword_arrays"]
+__all__ = ["Analysis", "build_threads", "keyword_arrays"]
 
 _KERNELS_KEPT: Final = 4
 _WORTH_THREADS: Final = 20_000
@@ -56,11 +56,14 @@ def keyword_arrays(
     if kernel is None:
         pairs = zip(texts, languages, strict=True)
         return build_arrays(analysis.document_terms(text, language) for text, language in pairs)
-    count = _threads(len(texts)) if threads is None else threads
+    count = build_threads(len(texts), threads)
     return pack_arrays(*kernel.inverted(texts, languages, threads=count), threads=count)
 
 
-def _threads(texts: int) -> int:
+def build_threads(texts: int, threads: int | None) -> int:
+    """``threads``, or where it is None as many as building an index of ``texts`` is worth."""
+    if threads is not None:
+        return threads
     return min(2, os.cpu_count() or 1) if texts >= _WORTH_THREADS else 1
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.bm25.builder import Analysis, keyword_arrays
+from pincite.bm25.builder import Analysis, build_threads, keyword_arrays
 from pincite.bm25.search import Mask
 from pincite.bm25.segment import ArraySource, KeywordSegment, compact_arrays, merge_arrays
 from pincite.segments.commits import Kind
@@ -29,8 +29,6 @@ __all__ = [
 
 KIND: Final = Kind("bm25", "keyword", 2)
 index_corrupt = KIND.corrupt
-
-_WORTH_THREAD: Final = 20_000
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
 
@@ -130,12 +128,15 @@ def build_segment(
     threads: int | None = None,
 ) -> Segment:
     """A segment in memory with a row for each text."""
-    # Native code runs in parts on one processor, and ids are for Python alone.
-    with ThreadPoolExecutor(1) as pool:
-        named = pool.submit(build_ids, ids) if threads != 1 and len(ids) >= _WORTH_THREAD else None
+    if build_threads(len(ids), threads) == 1:
+        named = build_ids(ids)
         arrays = keyword_arrays(analysis, texts, languages, threads=threads)
-        arrays_of_ids = build_ids(ids) if named is None else named.result()
-    return Segment(number, _Held({**arrays, **arrays_of_ids}), frozenset(languages))
+    else:  # native code runs in parts on one processor, and ids are for Python alone
+        with ThreadPoolExecutor(1) as pool:
+            promised = pool.submit(build_ids, ids)
+            arrays = keyword_arrays(analysis, texts, languages, threads=threads)
+            named = promised.result()
+    return Segment(number, _Held({**arrays, **named}), frozenset(languages))
 
 
 def merge_segments(

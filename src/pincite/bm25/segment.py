@@ -169,15 +169,6 @@ class KeywordSegment:
             return _nothing()
         return self._of_terms(index, index + 1)[1:]
 
-    def span(self, term: str) -> tuple[int, int]:
-        """Where a term's postings start and end among all; equal for an unknown term."""
-        wanted = encoded(term)
-        index = self._lower_bound(wanted)
-        if index == self.vocabulary_size or self._term(index) != wanted:
-            return 0, 0
-        first, end = self._array("term_runs")[index : index + 2].tolist()
-        return int(self._array("run_starts")[first]), int(self._array("run_starts")[end])
-
     def inverted(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Term number, row and frequency of every posting, in stored order."""
         counts, rows, tfs = self._of_terms(0, self.vocabulary_size)
@@ -193,7 +184,8 @@ class KeywordSegment:
         if (runs[1:] < runs[:-1]).any():
             raise self._corrupt("its runs go backwards")
         rows, tfs = self._postings(int(runs[0]), int(runs[-1]))
-        return np.diff(self._array("run_starts").astype(np.int64)[runs]), rows, tfs
+        starts: NDArray[np.int64] = self._array("run_starts")[runs].astype(np.int64)
+        return starts[1:] - starts[:-1], rows, tfs
 
     def _unpacked(
         self, first: int, end: int
@@ -268,7 +260,8 @@ class KeywordSegment:
             raise self._corrupt("a posting has a code that stands for nothing")
         tfs: NDArray[np.uint32] = code_tfs[codes]
         at = self._large_at
-        first, end = np.searchsorted(at, [start, stop])
+        # Of the array's own type, or all of it would be converted.
+        first, end = np.searchsorted(at, np.array([start, stop], dtype=at.dtype))
         tfs[at[first:end] - np.uint32(start)] = self._array("large_tfs")[first:end]
         if tfs.size and not tfs.min():
             raise self._corrupt("a posting has a frequency of 0")
