@@ -143,7 +143,7 @@ def _large(seed: int, metric: str, order: tuple[int, ...], gone: float) -> Dense
     generator = np.random.default_rng(seed)
     index = DenseIndex(metric=metric)
     patches = (
-        mock.patch("pincite.dense.index.plan_merge", return_value=[]),
+        mock.patch("pincite.segments.live.plan_merge", return_value=[]),
         mock.patch("pincite.dense.codes.LIST_ROWS", LISTED),
     )
     with patches[0], patches[1]:

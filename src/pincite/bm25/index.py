@@ -6,7 +6,6 @@ import operator
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -19,11 +18,11 @@ from pincite.bm25.corpus import load, save
 from pincite.bm25.explain import Explanation, explain_row
 from pincite.bm25.formulas import Bm25Parameters
 from pincite.bm25.indexed import RecordOf, Segment, build_segment, merge_segments
-from pincite.bm25.search import Kept, Mask, Searcher, Statistics
+from pincite.bm25.search import Kept, Searcher, Statistics
 from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
-from pincite.segments.ids import Allowed, IdTable, repeated
-from pincite.segments.manifest import SegmentRecord
-from pincite.segments.merge import plan_merge
+from pincite.segments.ids import Allowed, repeated
+from pincite.segments.live import LiveSegments, allowed_ids, id_list
+from pincite.segments.tombstones import Mask
 from pincite.text.analysis import default_analyzer
 from pincite.text.languages import detect_language
 from pincite.text.stemming import language_code
@@ -37,12 +36,8 @@ PROFILES: Final = ("fast", "small")
 """How postings can be laid out."""
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(LiveSegments[Segment]):
     """What searches see: replaced as a whole, never changed."""
-
-    segments: tuple[Segment, ...] = ()
-    live: tuple[Mask | None, ...] = ()
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -51,13 +46,6 @@ class _State:
     @property
     def statistics(self) -> Statistics:
         return self.searcher.statistics
-
-    @cached_property
-    def tables(self) -> tuple[IdTable, ...]:
-        return tuple(segment.ids for segment in self.segments)
-
-    def row_id(self, number: int, row: int) -> str:
-        return self.tables[number].id(row)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -72,40 +60,6 @@ class _State:
         for segment, live in zip(self.segments, self.live, strict=True):
             found.update(_live_terms(segment, live))
         return len(found)
-
-    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """The (segment, row) of those ids that have a live row."""
-        return {
-            ids[place]: (number, row)
-            for number, segment in enumerate(self.segments)
-            for place, row in segment.ids.find(ids)
-            if self.is_live(number, row)
-        }
-
-    def is_live(self, number: int, row: int) -> bool:
-        mask = self.live[number]
-        return mask is None or bool(mask[row])
-
-    def without(self, places: Iterable[tuple[int, int]]) -> _State:
-        """The same with these rows deleted; segments without a live row go."""
-        rows: dict[int, list[int]] = {}
-        for number, row in places:
-            rows.setdefault(number, []).append(row)
-        live = list(self.live)
-        for number, dead in rows.items():
-            mask = live[number]
-            new = np.ones(self.segments[number].rows, bool) if mask is None else mask.copy()
-            new[dead] = False
-            live[number] = new
-        kept = [
-            (segment, mask)
-            for number, (segment, mask) in enumerate(zip(self.segments, live, strict=True))
-            if number not in rows or (mask is not None and mask.any())
-        ]
-        return _State(tuple(s for s, _ in kept), tuple(mask for _, mask in kept))
-
-    def plus(self, segment: Segment) -> _State:
-        return _State((*self.segments, segment), (*self.live, None))
 
 
 class BM25Index:
@@ -200,13 +154,7 @@ class BM25Index:
 
     def ids(self) -> list[str]:
         """Every id, in the order in which they were added."""
-        state = self._state
-        return [
-            segment.ids.id(row)
-            for number, segment in enumerate(state.segments)
-            for row in range(segment.rows)
-            if state.is_live(number, row)
-        ]
+        return self._state.all_ids()
 
     def records(self) -> dict[str, bytes]:
         """What ``save`` kept with each id."""
@@ -245,16 +193,17 @@ class BM25Index:
         with self._lock:
             built.number = self._numbered()
             state = self._state
-            self._state = self._merged(state.without(state.find(ids).values()).plus(built))
+            changed = state.without(state.find(ids).values()).plus(built)
+            self._state = changed.merged(self._merge)
         return len(ids)
 
     def remove(self, ids: Iterable[str]) -> int:
         """Delete ids and return how many were there; costs a bit each, whatever the vocabulary."""
-        wanted = _id_list(ids)
+        wanted = id_list(ids)
         with self._lock:
             found = self._state.find(wanted)
             if found:
-                self._state = self._merged(self._state.without(found.values()))
+                self._state = self._state.without(found.values()).merged(self._merge)
         return len(found)
 
     def clear(self) -> None:
@@ -278,12 +227,11 @@ class BM25Index:
         found = state.searcher.search(
             groups,
             k,
-            allow=None if allow is None else _allowed(state.segments, allow),
+            allow=None if allow is None else _kept(state.segments, allow),
             parameters=self._parameters,
             row_id=state.row_id,
         )
-        tables = state.tables
-        ids = [tables[number].id(row) for number, row, _ in found]
+        ids = [state.row_id(number, row) for number, row, _ in found]
         return ids, array("f", [score for _, _, score in found])
 
     def explain(self, query: str, name: str) -> Explanation:
@@ -316,7 +264,7 @@ class BM25Index:
             "vocabulary": state.vocabulary,
             "total_tokens": length,
             "average_length": length / rows if rows else 0.0,
-            "deleted": sum(segment.rows for segment in state.segments) - rows,
+            "deleted": sum(state.dead),
             "segments": len(state.segments),
             "languages": list(state.languages),
         }
@@ -324,8 +272,7 @@ class BM25Index:
     def merge(self) -> None:
         """Write all segments as one, without deleted rows: the fastest index to search."""
         with self._lock:
-            if len(self._state.segments) > 1 or any(m is not None for m in self._state.live):
-                self._state = self._replaced(self._state, self._state.segments)
+            self._state = self._state.whole(self._merge)
 
     def save(self, path: str | Path | None = None, *, record_of: RecordOf | None = None) -> None:
         """Make the index durable in a folder; without ``path`` in the one it was opened from.
@@ -408,35 +355,8 @@ class BM25Index:
         self._next += 1
         return self._next
 
-    def _merged(self, state: _State) -> _State:
-        while chosen := plan_merge(_plan_records(state)):
-            numbers = {record.number for record in chosen}
-            state = self._replaced(state, [s for s in state.segments if s.number in numbers])
-        return state
-
-    def _replaced(self, state: _State, segments: Sequence[Segment]) -> _State:
-        """``state`` with some segments as one, in the place of the first of them."""
-        numbers = {segment.number for segment in segments}
-        live = dict(zip((s.number for s in state.segments), state.live, strict=True))
-        new = merge_segments(self._numbered(), segments, [live[s.number] for s in segments])
-        at = min(i for i, s in enumerate(state.segments) if s.number in numbers)
-        rest = [s for s in state.segments if s.number not in numbers]
-        after = [*rest[:at], new, *rest[at:]] if new.rows else rest
-        return _State(tuple(after), tuple(live.get(s.number) for s in after))
-
-
-def _plan_records(state: _State) -> list[SegmentRecord]:
-    return [
-        SegmentRecord(
-            segment.number,
-            segment.rows,
-            0 if live is None else int(np.count_nonzero(~live)),
-            0,
-            0,
-            {},
-        )
-        for segment, live in zip(state.segments, state.live, strict=True)
-    ]
+    def _merge(self, segments: Sequence[Segment], live: Sequence[Mask | None]) -> Segment:
+        return merge_segments(self._numbered(), segments, live)
 
 
 def _live_terms(segment: Segment, live: Mask | None) -> Iterable[str]:
@@ -449,10 +369,8 @@ def _live_terms(segment: Segment, live: Mask | None) -> Iterable[str]:
     return (term for term, kept in zip(terms, used.tolist(), strict=True) if kept)
 
 
-def _allowed(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Kept]:
-    if isinstance(allow, str):
-        raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
-    allowed = allow if isinstance(allow, Allowed) else Allowed(allow)
+def _kept(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Kept]:
+    allowed = allowed_ids(allow)
     return [allowed.kept(segment) for segment in segments]
 
 
@@ -474,9 +392,3 @@ def _check_texts(ids: Sequence[str], texts: Sequence[str]) -> None:
     for kind in {*map(type, ids), *map(type, texts)}:
         if not issubclass(kind, str):
             raise InvalidArgument(f"An id or a text is a {kind.__name__}; pass strings.")
-
-
-def _id_list(ids: Iterable[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise InvalidArgument(f"ids is the string {ids!r}; pass a list of ids.")
-    return list(dict.fromkeys(ids))

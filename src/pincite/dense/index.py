@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -14,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.dense.indexed import KIND, Segment, build_segment, index_corrupt, merge_segments
-from pincite.dense.kernels import Mask
 from pincite.dense.search import Searcher, normalize_rows
 from pincite.errors import EmbeddingError, InvalidArgument
 from pincite.segments.commits import Commit, publish, read_commit
 from pincite.segments.ids import Allowed, repeated
 from pincite.segments.kernels import kernels_in_use
-from pincite.segments.manifest import SegmentRecord
-from pincite.segments.merge import plan_merge
+from pincite.segments.live import LiveSegments, allowed_ids, id_list
 from pincite.segments.ranking import Ranked
+from pincite.segments.tombstones import Mask
 
 __all__ = ["METRICS", "Allowed", "DenseIndex"]
 
@@ -34,13 +32,8 @@ _FLOAT16_MAX: Final = float(np.finfo(np.float16).max)
 Vector = Sequence[float] | NDArray[np.floating]
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(LiveSegments[Segment]):
     """What searches see: replaced as a whole, never changed."""
-
-    segments: tuple[Segment, ...] = ()
-    live: tuple[Mask | None, ...] = ()
-    dead: tuple[int, ...] = ()
 
     @cached_property
     def cosines(self) -> Searcher:
@@ -58,53 +51,6 @@ class _State:
         if len(self.segments) == 1:
             return self.segments[0].ids.ids([row for _, row, _ in found])
         return [self.row_id(number, row) for number, row, _ in found]
-
-    def row_id(self, number: int, row: int) -> str:
-        return self.segments[number].ids.id(row)
-
-    @cached_property
-    def rows(self) -> int:
-        return sum(segment.rows for segment in self.segments) - sum(self.dead)
-
-    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """The (segment, row) of those ids that have a live row."""
-        return {
-            ids[place]: (number, row)
-            for number, segment in enumerate(self.segments)
-            for place, row in segment.ids.find(ids)
-            if self.is_live(number, row)
-        }
-
-    def is_live(self, number: int, row: int) -> bool:
-        mask = self.live[number]
-        return mask is None or bool(mask[row])
-
-    def without(self, places: Iterable[tuple[int, int]]) -> _State:
-        """The same with these rows deleted; segments without a live row go."""
-        rows: dict[int, list[int]] = {}
-        for number, row in places:
-            rows.setdefault(number, []).append(row)
-        kept = []
-        for number, (segment, live, dead) in enumerate(
-            zip(self.segments, self.live, self.dead, strict=True)
-        ):
-            mask, gone = live, dead + len(rows.get(number, ()))
-            if number in rows:
-                mask = np.ones(segment.rows, dtype=np.bool_) if live is None else live.copy()
-                mask[rows[number]] = False
-            if gone < segment.rows:
-                kept.append((segment, mask, gone))
-        return _state(kept)
-
-    def plus(self, segment: Segment) -> _State:
-        return _State((*self.segments, segment), (*self.live, None), (*self.dead, 0))
-
-    def replaced(self, old: Sequence[Segment], new: Segment | None) -> _State:
-        """With ``new`` in place of some segments."""
-        numbers = {segment.number for segment in old}
-        pairs = zip(self.segments, self.live, self.dead, strict=True)
-        state = _state([each for each in pairs if each[0].number not in numbers])
-        return state if new is None else state.plus(new)
 
 
 class DenseIndex:
@@ -155,14 +101,8 @@ class DenseIndex:
         return isinstance(name, str) and bool(self._state.find([name]))
 
     def ids(self) -> list[str]:
-        """Every id, oldest first."""
-        state = self._state
-        return [
-            segment.ids.id(row)
-            for number, segment in enumerate(state.segments)
-            for row in range(segment.rows)
-            if state.is_live(number, row)
-        ]
+        """Every id, in the order in which they were added."""
+        return self._state.all_ids()
 
     def add(self, ids: Sequence[str], vectors: Sequence[Vector] | NDArray[np.floating]) -> int:
         """Keep vectors under ids and return how many; an id that is there is replaced.
@@ -189,18 +129,17 @@ class DenseIndex:
             self._dimension = rows.shape[1]
             built = build_segment(self._numbered(), ids, rows)
             state = self._state
-            self._state = self._merged(state.without(state.find(ids).values()).plus(built))
+            changed = state.without(state.find(ids).values()).plus(built)
+            self._state = changed.merged(self._merge)
         return len(ids)
 
     def remove(self, ids: Iterable[str]) -> int:
         """Delete ids and return how many were there."""
-        if isinstance(ids, str):
-            raise InvalidArgument(f"ids is the string {ids!r}; pass a list of ids.")
-        wanted = list(dict.fromkeys(ids))
+        wanted = id_list(ids)
         with self._lock:
             found = self._state.find(wanted)
             if found:
-                self._state = self._merged(self._state.without(found.values()))
+                self._state = self._state.without(found.values()).merged(self._merge)
         return len(found)
 
     def search(
@@ -238,8 +177,7 @@ class DenseIndex:
     def merge(self) -> None:
         """Write all segments as one, without deleted rows: the fastest index to search."""
         with self._lock:
-            if len(self._state.segments) > 1 or any(self._state.dead):
-                self._state = self._replaced(self._state, self._state.segments)
+            self._state = self._state.whole(self._merge)
 
     def save(self, path: str | Path | None = None) -> None:
         """Make the index durable in a folder; without ``path`` in the one it was opened from.
@@ -262,7 +200,7 @@ class DenseIndex:
                 known=known,
                 place=lambda _, segment: segment.placed(folder),
             )
-            self._state = _State(tuple(commit.segments), state.live, state.dead)
+            self._state = _State(tuple(commit.segments), state.live)
             self._folder, self._token = folder, commit.token
 
     @classmethod
@@ -282,8 +220,7 @@ class DenseIndex:
             raise index_corrupt(str(folder), f"its settings cannot be read ({error})") from error
         if any(s.vectors.shape[1] != index._dimension for s in commit.segments):
             raise index_corrupt(str(folder), "its segments differ in dimension")
-        dead = tuple(0 if m is None else int(np.count_nonzero(~m)) for m in commit.live)
-        index._state = _State(tuple(commit.segments), tuple(commit.live), dead)
+        index._state = _State(tuple(commit.segments), tuple(commit.live))
         index._next, index._folder, index._token = len(commit.segments), folder, commit.token
         return index
 
@@ -291,35 +228,12 @@ class DenseIndex:
         self._next += 1
         return self._next
 
-    def _merged(self, state: _State) -> _State:
-        while chosen := plan_merge(_plan_records(state)):
-            numbers = {record.number for record in chosen}
-            state = self._replaced(state, [s for s in state.segments if s.number in numbers])
-        return state
-
-    def _replaced(self, state: _State, old: Sequence[Segment]) -> _State:
-        """With some segments merged into one."""
-        live = dict(zip((s.number for s in state.segments), state.live, strict=True))
-        new = merge_segments(self._numbered(), old, [live[segment.number] for segment in old])
-        return state.replaced(old, new if new.rows else None)
-
-
-def _state(parts: Iterable[tuple[Segment, Mask | None, int]]) -> _State:
-    kept = list(parts)
-    return _State(*(tuple(each[i] for each in kept) for i in range(3)))  # type: ignore[arg-type]
-
-
-def _plan_records(state: _State) -> list[SegmentRecord]:
-    return [
-        SegmentRecord(segment.number, segment.rows, dead, 0, 0, {})
-        for segment, dead in zip(state.segments, state.dead, strict=True)
-    ]
+    def _merge(self, segments: Sequence[Segment], live: Sequence[Mask | None]) -> Segment:
+        return merge_segments(self._numbered(), segments, live)
 
 
 def _masks(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Mask]:
-    if isinstance(allow, str):
-        raise InvalidArgument(f"allow is the string {allow!r}; pass a set of ids.")
-    allowed = allow if isinstance(allow, Allowed) else Allowed(allow)
+    allowed = allowed_ids(allow)
     return [allowed.mask(segment) for segment in segments]
 
 
