@@ -9,7 +9,10 @@ STORE_TESTS := tests/contract/test_cases.py tests/contract/test_chroma.py \
 	tests/unit/stores/milvus tests/unit/stores/qdrant tests/unit/stores/points \
 	tests/unit/stores/test_named.py tests/unit/stores/test_transfer.py tests/integrations
 
-.PHONY: demo test test-stores asan lint docs bench soak clean
+BENCH := $(BIN)/python benchmarks
+RESULTS := benchmarks/results
+
+.PHONY: demo test test-stores asan lint docs bench bench-keyword bench-dense soak clean
 
 demo: $(VENV)/.demo
 	$(BIN)/pincite demo
@@ -46,14 +49,33 @@ soak: $(VENV)/.stores asan
 		tests/integrations
 	PINCITE_HASH_SEEDS=100 $(BIN)/python -m pytest tests/unit/bm25/test_index.py -k hash_seed
 
-bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/startup.py --json benchmarks/results/startup.json
-	$(BIN)/python benchmarks/filters.py --json benchmarks/results/filters.json
-	$(if $(DATASETS),$(BIN)/python benchmarks/quality.py --data $(DATASETS) --json benchmarks/results/quality-keyword.json)
-	$(if $(DOCUMENTS),$(BIN)/python benchmarks/facts.py --data $(DOCUMENTS) --json benchmarks/results/facts.json)
-	$(BIN)/python benchmarks/store.py --json benchmarks/results/store.json
-	$(if $(CORPUS),$(BIN)/python benchmarks/bm25.py --data $(CORPUS) --json benchmarks/results/bm25.json)
-	$(if $(CORPUS),$(BIN)/python benchmarks/end_to_end.py --data $(CORPUS) --json benchmarks/results/end-to-end.json)
+bench: $(VENV)/.bench
+	$(BENCH)/startup.py --json $(RESULTS)/startup.json
+	$(BENCH)/filters.py --json $(RESULTS)/filters.json
+	$(BENCH)/store.py --json $(RESULTS)/store.json
+	$(if $(DATASETS),$(BENCH)/quality.py --data $(DATASETS) --json $(RESULTS)/quality-keyword.json)
+	$(if $(DATASETS),$(BENCH)/quality_hybrid.py --data $(DATASETS) --json $(RESULTS)/quality-hybrid.json \
+		--model local--static --model local--wordllama)
+	$(if $(DOCUMENTS),$(BENCH)/facts.py --data $(DOCUMENTS) --json $(RESULTS)/facts.json)
+	$(if $(CORPUS),$(MAKE) bench-keyword bench-dense)
+
+bench-keyword: $(VENV)/.bench
+	$(BENCH)/bm25.py --data $(CORPUS) --json $(RESULTS)/bm25-1m.json
+	$(BENCH)/bm25_build.py --data $(CORPUS) --json $(RESULTS)/bm25-build.json
+	$(BENCH)/bm25_updates.py --data $(CORPUS) --json $(RESULTS)/bm25-updates.json
+
+bench-dense: $(VENV)/.bench
+	$(foreach part,prepare race changes memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
+		--json $(RESULTS)/dense-synthetic-384-100k.json &&) true
+	$(foreach part,prepare race changes memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
+		--kind static --dimension 256 --json $(RESULTS)/dense-static-256-100k.json &&) true
+	$(foreach part,prepare race memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
+		--rows 1000000 --peers pincite,numpy,flat,ivf \
+		--json $(RESULTS)/dense-synthetic-384-1m.json &&) true
+	$(foreach part,prepare race,$(BENCH)/hybrid.py --data $(CORPUS) --part $(part) \
+		--json $(RESULTS)/hybrid-100k.json &&) true
+	$(BENCH)/end_to_end.py --data $(CORPUS) --json $(RESULTS)/end-to-end.json
+	$(BENCH)/embedding.py --data $(CORPUS) --json $(RESULTS)/embedding.json
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info src/pincite/_native*.so
@@ -62,6 +84,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml setup.py
+	@echo "Installing Pincite into $(VENV); compiling it takes a minute or two."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
 	touch $@
 
@@ -71,6 +94,11 @@ $(VENV)/.stores: $(VENV)/.dev
 		"pincite[chroma,milvus,qdrant-edge,parquet,suites]"
 	touch $@
 
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pincite[bench]"
+	touch $@
+
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py native/*
+	@echo "Installing Pincite and its tools into $(VENV); compiling takes a minute or two."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
