@@ -20,29 +20,10 @@ namespace {
 
 constexpr std::size_t kAhead = 6;  // rows whose memory is asked for before they are needed
 
-// The rows that are kept, of a mask that is looked at eight rows at a time.
-std::vector<std::int64_t> listed(const Rows& rows, const std::uint8_t* flags) {
-    std::vector<std::int64_t> kept;
-    for (std::size_t row = 0; row < rows.count; ++row) {
-        if (flags != nullptr && row % 8 == 0) {
-            std::uint64_t eight;
-            while (row + 8 <= rows.count) {
-                std::memcpy(&eight, flags + row, sizeof eight);
-                if (eight != 0) break;
-                row += 8;
-            }
-            if (row >= rows.count) break;
-        }
-        if (flags == nullptr || flags[row]) kept.push_back(static_cast<std::int64_t>(row));
-    }
-    return kept;
-}
-
 float clipped(float value, float limit) { return std::min(std::max(value, -limit), limit); }
 
-float score_of(const Rows& rows, std::int64_t row, const Wanted& wanted) {
-    const double product =
-        exact_product(rows.row(static_cast<std::size_t>(row)), wanted.query, rows.dimension);
+float score_of(const Rows& rows, std::size_t place, const Wanted& wanted) {
+    const double product = exact_product(rows.at(place), wanted.query, rows.dimension);
     const double top = std::isfinite(wanted.limit)
                            ? static_cast<double>(wanted.limit)
                            : static_cast<double>(std::numeric_limits<float>::max());
@@ -50,7 +31,7 @@ float score_of(const Rows& rows, std::int64_t row, const Wanted& wanted) {
 }
 
 struct Scored {
-    std::int64_t row;
+    std::size_t row;  // or its place
     float score;
 };
 
@@ -63,27 +44,27 @@ class Products {
     }
 
     // Asks for a row's memory before it is needed.
-    void fetch(std::size_t index) const {
-        const auto* bytes = reinterpret_cast<const char*>(rows_.row(index));
+    void fetch(std::size_t place) const {
+        const auto* bytes = reinterpret_cast<const char*>(rows_.at(place));
         for (std::size_t at = 0; at < 2 * rows_.dimension; at += 64) PINCITE_PREFETCH(bytes + at);
     }
 
     // The row's product; `damage()` says whether that could be told.
-    float add(std::size_t index) {
-        if (!rows_.holds(index)) return failed(Damage::vectors);
+    float add(std::size_t place) {
+        if (!rows_.holds(place)) return failed(Damage::vectors);
         float dot;
         if (rows_.longest > 0.0F) {
-            dot = half_dot(rows_.row(index), wanted_.query, rows_.dimension);
+            dot = half_dot(rows_.at(place), wanted_.query, rows_.dimension);
         } else {
-            const Product found = product(rows_.row(index), wanted_.query, rows_.dimension);
-            if (!finite(rows_.row(index), rows_.dimension, found.squared)) {
+            const Product found = product(rows_.at(place), wanted_.query, rows_.dimension);
+            if (!finite(rows_.at(place), rows_.dimension, found.squared)) {
                 return failed(Damage::not_finite);
             }
             longest_ = std::max(longest_, found.squared);
             dot = found.dot;
         }
         const float score = clipped(dot, wanted_.limit);
-        scored_.push_back({static_cast<std::int64_t>(index), score});
+        scored_.push_back({place, score});
         return score;
     }
 
@@ -108,13 +89,13 @@ class Products {
 Candidates selected(const Rows& rows, const Products& products, const Wanted& wanted) {
     if (products.damage() != Damage::none) return {{}, {}, products.damage()};
     const float room = products.room();
-    Best<std::int64_t> best(wanted.k);
+    Best<std::size_t> best(wanted.k);
     for (const auto& each : products.scored()) {
         if (each.score >= wanted.floor - room) best.offer(each.row, each.score, room);
     }
     std::vector<Scored> exact;
     for (const auto& entry : best.finish(room)) {
-        exact.push_back({entry.row, score_of(rows, entry.row, wanted)});
+        exact.push_back({rows.row(entry.row), score_of(rows, entry.row, wanted)});
     }
     std::sort(exact.begin(), exact.end(), [](const Scored& a, const Scored& b) {
         return a.score != b.score ? a.score > b.score : a.row < b.row;
@@ -122,7 +103,7 @@ Candidates selected(const Rows& rows, const Products& products, const Wanted& wa
     Candidates result;
     for (const auto& each : exact) {
         if (result.rows.size() >= wanted.k && each.score < result.scores[wanted.k - 1]) break;
-        result.rows.push_back(each.row);
+        result.rows.push_back(static_cast<std::int64_t>(each.row));
         result.scores.push_back(each.score);
     }
     return result;
@@ -205,6 +186,11 @@ class Scan {
 
     std::size_t row(std::size_t place) const {
         return coded_->order != nullptr ? coded_->order[place] : place;
+    }
+
+    // Where the vector of a code lies.
+    std::size_t vector(std::size_t place) const {
+        return coded_->order == coded_->rows.order ? place : row(place);
     }
 
     Top top;
@@ -291,14 +277,12 @@ class Kth {
 
 }  // namespace
 
-Candidates exact_candidates(const Rows& rows, const Kept& filter, const Wanted& wanted) {
-    std::vector<std::int64_t> every;
-    if (filter.rows == nullptr) every = listed(rows, filter.flags);
-    const auto& kept = filter.rows == nullptr ? every : *filter.rows;
-    Products products(rows, wanted, kept.size());
-    for (std::size_t i = 0; i < kept.size() && products.damage() == Damage::none; ++i) {
-        if (i + kAhead < kept.size()) products.fetch(static_cast<std::size_t>(kept[i + kAhead]));
-        products.add(static_cast<std::size_t>(kept[i]));
+Candidates exact_candidates(const Rows& rows, const Places* kept, const Wanted& wanted) {
+    const std::size_t count = kept != nullptr ? kept->size() : rows.count;
+    Products products(rows, wanted, count);
+    for (std::size_t i = 0; i < count && products.damage() == Damage::none; ++i) {
+        if (kept != nullptr && i + kAhead < count) products.fetch((*kept)[i + kAhead]);
+        products.add(kept != nullptr ? (*kept)[i] : i);
     }
     return selected(rows, products, wanted);
 }
@@ -312,9 +296,9 @@ Candidates coded_candidates(const CodedRows& coded, const Kept& filter, const Wa
     Products products(coded.rows, wanted, best.size());
     Kth kth(wanted.k);
     for (std::size_t i = 0; i < best.size() && products.damage() == Damage::none; ++i) {
-        if (i + kAhead < best.size()) products.fetch(scan.row(best[i + kAhead].place));
+        if (i + kAhead < best.size()) products.fetch(scan.vector(best[i + kAhead].place));
         if (best[i].value + effort.margin < std::max(kth.value(), wanted.floor)) break;
-        kth.offer(products.add(scan.row(best[i].place)));
+        kth.offer(products.add(scan.vector(best[i].place)));
     }
     return selected(coded.rows, products, wanted);
 }
@@ -352,7 +336,7 @@ std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std
     std::vector<float> wide(block * dimension);
     for (std::size_t first = 0; first < rows.count; first += block) {
         const std::size_t held = std::min(block, rows.count - first);
-        widen(rows.row(first), held * dimension, wide.data());
+        widen(rows.at(first), held * dimension, wide.data());
         for (std::size_t query = 0; query < count; query += kTogether) {
             const std::size_t together = std::min(kTogether, count - query);
             for (std::size_t row = 0; row < held; ++row) {
@@ -366,7 +350,9 @@ std::vector<std::int64_t> exact_best(const Rows& rows, const float* queries, std
     }
     std::vector<std::int64_t> result;
     for (auto& top : tops) {
-        for (const auto& each : top.finish()) result.push_back(each.place);
+        for (const auto& each : top.finish()) {
+            result.push_back(static_cast<std::int64_t>(rows.row(each.place)));
+        }
     }
     return result;
 }

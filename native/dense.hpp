@@ -23,11 +23,12 @@ struct Candidates {
     Damage damage = Damage::none;
 };
 
-// The rows that may be found: all with null data; else those whose flag is set, and where they are
-// few, `rows` has them, ascending.
+// Where rows lie, ascending.
+using Places = std::vector<std::uint32_t>;
+
+// The rows that may be found: all with null data; else those whose flag is set.
 struct Kept {
     const std::uint8_t* flags = nullptr;
-    const std::vector<std::int64_t>* rows = nullptr;
     bool holds(std::size_t row) const { return flags == nullptr || flags[row]; }
 };
 
@@ -39,23 +40,26 @@ struct Wanted {
     double unit;           // a score is a product times this power of two
 };
 
-// float16 bits, (count, dimension).
+// float16 bits, (count, dimension): a row at each place.
 struct Rows {
     Checked bytes;
     std::size_t count = 0;
     std::size_t dimension = 0;
     float longest = 0.0F;  // bound of a row's squared length, all being finite; 0: not known
-    const std::uint16_t* row(std::size_t index) const {
-        return reinterpret_cast<const std::uint16_t*>(bytes.data) + index * dimension;
+    const std::uint32_t* order = nullptr;  // which row lies at each place; null: the row itself
+    const std::uint16_t* at(std::size_t place) const {
+        return reinterpret_cast<const std::uint16_t*>(bytes.data) + place * dimension;
     }
-    bool holds(std::size_t index) const {
-        return bytes.holds(2 * index * dimension, 2 * (index + 1) * dimension);
+    bool holds(std::size_t place) const {
+        return bytes.holds(2 * place * dimension, 2 * (place + 1) * dimension);
     }
+    std::size_t row(std::size_t place) const { return order != nullptr ? order[place] : place; }
 };
 
-// The k best of the kept rows and everything that ties with the last of them. Scores are summed in
-// float64 in eight lanes, so that every path gives the same bits, and rounded to float32.
-Candidates exact_candidates(const Rows& rows, const Kept& kept, const Wanted& wanted);
+// The k best of the rows at these places (null: of all) and everything that ties with the last of
+// them. Scores are summed in float64 in eight lanes, so that every path gives the same bits, and
+// rounded to float32.
+Candidates exact_candidates(const Rows& rows, const Places* kept, const Wanted& wanted);
 
 // How far a search by codes looks.
 struct Effort {
@@ -66,19 +70,20 @@ struct Effort {
     float margin;       // by how much a product may exceed its estimate
 };
 
-// Codes of rows in lists; the arrays are not owned.
+// Codes of rows in lists; the arrays are not owned. The vectors lie as the codes do where both have
+// the same order, else as their rows.
 struct CodedRows {
     Rows rows;
     Checked codes;
     const std::uint16_t* factors = nullptr;
-    const std::uint32_t* order = nullptr;
+    const std::uint32_t* order = nullptr;  // the row of each code; null: its place
     const std::uint32_t* starts = nullptr;
     float scale = 1.0F;
     std::shared_ptr<const Centroids> centroids;
     std::shared_ptr<const Rotation> rotation;
 };
 
-// The same among the rows that their codes put first.
+// The same among the kept rows that their codes put first.
 Candidates coded_candidates(const CodedRows& coded, const Kept& kept, const Wanted& wanted,
                             const Effort& effort);
 

@@ -4,8 +4,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -79,16 +81,44 @@ const char* named(pincite::Damage damage) {
     return "";
 }
 
+// Which row stands at each place; whoever wrote it meant a permutation.
+using Order = std::optional<Array<std::uint32_t>>;
+
+const std::uint32_t* checked(const Order& order, std::size_t rows) {
+    if (!order) return nullptr;
+    require(order->ndim() == 1 && size_of(order->size()) == rows, "the order does not fit the rows");
+    const std::uint32_t* data = order->data();
+    require(std::all_of(data, data + rows, [rows](std::uint32_t row) { return row < rows; }),
+            "the order names rows that do not exist");
+    return data;
+}
+
 class Vectors {
    public:
-    Vectors(Array<std::uint16_t> rows, const Guard& guard)
-        : array_(std::move(rows)),
+    Vectors(Array<std::uint16_t> rows, const Guard& guard, Order order)
+        : array_(std::move(rows)), order_(std::move(order)),
           guard_(guard, array_.data(), size_of(array_.nbytes())) {
         require(array_.ndim() == 2, "rows must be a matrix");
-        rows_ = {guard_.checked(), size_of(array_.shape(0)), size_of(array_.shape(1))};
+        rows_ = {guard_.checked(), size_of(array_.shape(0)), size_of(array_.shape(1)), 0.0F,
+                 checked(order_, size_of(array_.shape(0)))};
     }
 
     const pincite::Rows& rows() const { return rows_; }
+
+    // Where the rows lie whose flag is set.
+    pincite::Places places(const std::uint8_t* flags) const {
+        pincite::Places found;
+        for (std::size_t row = 0; row < rows_.count; ++row) {
+            if (row % 8 == 0) row = skipped(flags, row);
+            if (row < rows_.count && flags[row]) found.push_back(static_cast<std::uint32_t>(row));
+        }
+        if (rows_.order != nullptr) {
+            std::call_once(inverted_, [this] { invert(); });
+            for (auto& row : found) row = place_of_[row];
+            std::sort(found.begin(), found.end());
+        }
+        return found;
+    }
 
     // Codes are only made of finite rows, none longer than their scale.
     void bound(float scale) { rows_.longest = scale * scale; }
@@ -114,16 +144,36 @@ class Vectors {
     }
 
    private:
+    // Behind all rows that are dropped, eight at a time.
+    std::size_t skipped(const std::uint8_t* flags, std::size_t row) const {
+        std::uint64_t eight = 0;
+        for (; row + 8 <= rows_.count; row += 8) {
+            std::memcpy(&eight, flags + row, sizeof eight);
+            if (eight != 0) break;
+        }
+        return row;
+    }
+
+    void invert() const {
+        place_of_.resize(rows_.count);
+        for (std::size_t place = 0; place < rows_.count; ++place) {
+            place_of_[rows_.order[place]] = static_cast<std::uint32_t>(place);
+        }
+    }
+
     Array<std::uint16_t> array_;
+    Order order_;
     Guarded guard_;
     pincite::Rows rows_;
+    mutable std::once_flag inverted_;
+    mutable pincite::Places place_of_;  // of each row, once a filter asked for it
 };
 
 class Codes {
    public:
     Codes(std::shared_ptr<Vectors> vectors, Array<std::uint8_t> codes, const Guard& guard,
-          Array<std::uint16_t> factors, std::optional<Array<std::uint32_t>> order,
-          Array<std::uint32_t> starts, Array<std::uint16_t> centroids, float scale)
+          Array<std::uint16_t> factors, Order order, Array<std::uint32_t> starts,
+          Array<std::uint16_t> centroids, float scale)
         : vectors_(std::move(vectors)), codes_(std::move(codes)), factors_(std::move(factors)),
           starts_(std::move(starts)), centroids_(std::move(centroids)), order_(std::move(order)),
           guard_(guard, codes_.data(), size_of(codes_.nbytes())) {
@@ -140,8 +190,8 @@ class Codes {
                     size_of(centroids_.shape(1)) == padded,
                 "the centroids do not fit the rows");
         check_lists(rows.count);
-        coded_ = {rows, guard_.checked(), factors_.data(), order_ ? order_->data() : nullptr,
-                  starts_.data(), scale,
+        coded_ = {rows, guard_.checked(), factors_.data(),
+                  order_ ? checked(order_, rows.count) : rows.order, starts_.data(), scale,
                   std::make_shared<pincite::Centroids>(centroids_.data(),
                                                        size_of(centroids_.shape(0)), padded),
                   std::make_shared<pincite::Rotation>(rows.dimension)};
@@ -174,12 +224,6 @@ class Codes {
         require(starts_.ndim() == 1 && size_of(starts_.size()) == lists + 1 && starts[0] == 0 &&
                     starts[lists] == rows && std::is_sorted(starts, starts + lists + 1),
                 "the lists do not fit the rows");
-        if (!order_) return;
-        require(order_->ndim() == 1 && size_of(order_->size()) == rows,
-                "the order does not fit the rows");
-        const std::uint32_t* order = order_->data();
-        require(std::all_of(order, order + rows, [rows](std::uint32_t row) { return row < rows; }),
-                "the order names rows that do not exist");
     }
 
     std::shared_ptr<Vectors> vectors_;
@@ -187,7 +231,7 @@ class Codes {
     Array<std::uint16_t> factors_;
     Array<std::uint32_t> starts_;
     Array<std::uint16_t> centroids_;
-    std::optional<Array<std::uint32_t>> order_;
+    Order order_;
     Guarded guard_;
     pincite::CodedRows coded_;
 };
@@ -217,7 +261,7 @@ class Plan {
             require(vectors != nullptr, "a step needs vectors");
             require(steps_.empty() || vectors->rows().dimension == steps_[0].rows.dimension,
                     "all rows must be as wide");
-            add(vectors->rows(), codes.get(), mask, effort);
+            add(*vectors, codes.get(), mask, effort);
             owners_.push_back({std::move(vectors), std::move(codes), std::move(mask)});
         }
     }
@@ -251,7 +295,6 @@ class Plan {
    private:
     static constexpr double kMostUnit = std::numeric_limits<double>::max();
     static constexpr double kMost = double(std::numeric_limits<float>::max());
-    static constexpr std::size_t kSparse = 32;  // of a mask with one row in so many, they are kept
 
     struct Owner {
         std::shared_ptr<Vectors> vectors;
@@ -259,9 +302,10 @@ class Plan {
         Mask mask;
     };
 
-    void add(const pincite::Rows& rows, const Codes* codes, const Mask& mask,
+    void add(const Vectors& vectors, const Codes* codes, const Mask& mask,
              const std::optional<Effort>& effort) {
-        pincite::Step step{rows, nullptr, {flags(mask, rows.count), nullptr}, {}};
+        const pincite::Rows& rows = vectors.rows();
+        pincite::Step step{rows, nullptr, {flags(mask, rows.count)}, {}, nullptr};
         if (codes != nullptr && effort) {
             const auto [gap, own_gap, seen, depth, margin] = *effort;
             require(depth > 0, "depth must be at least 1");
@@ -269,27 +313,14 @@ class Plan {
             require(step.coded->rows.count == rows.count, "the codes do not fit the rows");
             step.effort = {gap, own_gap, seen, std::min(depth, rows.count), margin};
         } else if (step.kept.flags != nullptr) {
-            list(step);
+            step.places = &places_.emplace_back(vectors.places(step.kept.flags));
         }
         steps_.push_back(step);
     }
 
-    void list(pincite::Step& step) {
-        const std::uint8_t* flags = step.kept.flags;
-        const auto dropped = std::count(flags, flags + step.rows.count, std::uint8_t{0});
-        const std::size_t count = step.rows.count - size_of(dropped);
-        if (count * kSparse > step.rows.count) return;
-        auto& rows = rows_.emplace_back();
-        rows.reserve(count);
-        for (std::size_t row = 0; row < step.rows.count; ++row) {
-            if (flags[row]) rows.push_back(static_cast<std::int64_t>(row));
-        }
-        step.kept.rows = &rows;
-    }
-
     std::vector<pincite::Step> steps_;
     std::vector<Owner> owners_;
-    std::deque<std::vector<std::int64_t>> rows_;  // whose addresses stay
+    std::deque<pincite::Places> places_;  // whose addresses stay
 };
 
 py::array_t<std::uint16_t> train(const Array<std::uint16_t>& rows, std::size_t lists,
@@ -364,13 +395,13 @@ py::array_t<float> estimates(const Array<std::uint8_t>& codes, const Array<std::
 void bind_dense(py::module_& module) {
     // noconvert: a silent copy of a segment would cost more than the kernel saves.
     py::class_<Vectors, std::shared_ptr<Vectors>>(module, "DenseVectors")
-        .def(py::init<Array<std::uint16_t>, const Guard&>(), py::arg("rows").noconvert(),
-             py::arg("guard"))
+        .def(py::init<Array<std::uint16_t>, const Guard&, Order>(), py::arg("rows").noconvert(),
+             py::arg("guard"), py::arg("order").noconvert() = py::none())
         .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
     py::class_<Codes, std::shared_ptr<Codes>>(module, "DenseCodes")
         .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,
-                      Array<std::uint16_t>, std::optional<Array<std::uint32_t>>,
-                      Array<std::uint32_t>, Array<std::uint16_t>, float>(),
+                      Array<std::uint16_t>, Order, Array<std::uint32_t>, Array<std::uint16_t>,
+                      float>(),
              py::arg("vectors"), py::arg("codes").noconvert(), py::arg("guard"),
              py::arg("factors").noconvert(), py::arg("order").noconvert(),
              py::arg("starts").noconvert(), py::arg("centroids").noconvert(), py::arg("scale"))

@@ -106,7 +106,7 @@ Hits dense_search(const std::vector<Step>& steps, const Prepared& query, std::si
         effort.margin *= margin;
         const Candidates found = step.coded != nullptr
                                      ? coded_candidates(*step.coded, step.kept, wanted, effort)
-                                     : exact_candidates(step.rows, step.kept, wanted);
+                                     : exact_candidates(step.rows, step.places, wanted);
         if (found.damage != Damage::none) return {{}, found.damage, part};
         for (std::size_t i = 0; i < found.rows.size(); ++i) {
             hits.best.push_back({part, found.rows[i], found.scores[i]});

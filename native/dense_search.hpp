@@ -20,12 +20,13 @@ struct Prepared {
 // summed in eight lanes and those as a tree.
 Prepared prepared(const double* query, std::size_t size, bool unit);
 
-// How one segment is searched: by its codes, or, without, by all that is kept.
+// How one segment is searched: by its codes, or, without, by the rows at the places (null: by all).
 struct Step {
     Rows rows;
     const CodedRows* coded = nullptr;
     Kept kept;
     Effort effort;
+    const Places* places = nullptr;
 };
 
 struct Hit {

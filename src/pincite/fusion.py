@@ -98,17 +98,19 @@ def distribution_scores(scores: Sequence[float], *, clip: bool = True) -> list[f
     Mazzeschi, "Distribution-based score fusion (DBSF), a new approach to vector search ranking",
     2023; the variance is the one that Qdrant's DBSF takes.
     """
-    if len(scores) < 2 or max(scores) == min(scores):
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    if len(scores) < 2 or high == low:
         return [0.5] * len(scores)
     # Scaling by the largest magnitude changes nothing but keeps squares in range.
-    scale = max(map(abs, scores))
+    scale = max(abs(low), abs(high))
     scaled = [s / scale for s in scores]
     mean = math.fsum(scaled) / len(scaled)
-    deviation = math.sqrt(math.fsum([(s - mean) ** 2 for s in scaled]) / (len(scaled) - 1))
+    apart = [s - mean for s in scaled]
+    deviation = math.sqrt(math.fsum([d * d for d in apart]) / (len(scaled) - 1))
     if deviation == 0.0:
         return [0.5] * len(scores)
     width = 6.0 * deviation
-    raw = [0.5 + (s - mean) / width for s in scaled]
+    raw = [0.5 + d / width for d in apart]
     return [min(1.0, max(0.0, s)) for s in raw] if clip else raw
 
 

@@ -1,4 +1,4 @@
-"""Codes of the vectors of a segment: two bits a dimension, in lists, with the rule to search them.
+"""A segment's vectors as they are stored: in lists, with two bits a dimension and a rule to search.
 
 A vector is rotated at random (signs and Hadamard transforms, never stored), taken relative to its
 list's centroid, and each dimension of what is left rounded to one of four levels. A product with
@@ -7,16 +7,19 @@ bits instead of one); the best estimates are then scored exactly.
 
 Arrays, R rows of D dimensions (P = D padded to a multiple of 32), L lists, B = ceil(R / 16) blocks:
 
+- ``vectors`` float16 (R, D), the rows of a list next to each other;
+- ``vector_order`` uint32 (R): the row at each place, ascending within a list; without it rows lie
+  in their order;
 - ``codes`` uint8 (B, 4 P): 16 vectors a block, see native/dense_codes.hpp;
 - ``code_factors`` float16 (B, 32): 16 times the part along the centroid, 16 times the factor
   across it, in units of the scale;
-- ``code_order`` uint32 (R): the row at each position, ascending within a list;
-- ``code_starts`` uint32 (L + 1): the first position of each list, and the end;
-- ``code_centroids`` float16 (L, P), rotated, of unit length.
-
+- ``code_starts`` uint32 (L + 1): the first place of each list, and the end;
+- ``code_centroids`` float16 (L, P), rotated, of unit length;
 - ``code_rule`` bytes: JSON of the version, the scale and the rule.
 
-Codes are derived: a segment without them, or with those of another version, is searched exactly.
+Segments of before have ``code_order`` in place of ``vector_order``: the row of each code, the
+vectors being in the order of rows. Codes are derived: a segment without them, or with those of
+another version, is searched exactly.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from pincite.errors import MEND_SEGMENT, StoreCorrupt
 from pincite.segments.file import SegmentFile
 from pincite.segments.kernels import native
 
-__all__ = ["CODED_ROWS", "LIST_ROWS", "encode_vectors", "stored_rule"]
+__all__ = ["CODED_ROWS", "LIST_ROWS", "stored_rule", "vector_arrays"]
 
 CODED_ROWS: Final = 1024
 """Below so many rows scoring all of them is as quick."""
@@ -50,15 +53,15 @@ _FLAT_SAMPLE: Final = 4096
 _SEED: Final = 20260101
 
 
-def encode_vectors(vectors: NDArray[np.float16]) -> dict[str, NDArray[Any] | bytes]:
-    """Codes of vectors (R, D) to be stored beside them; nothing for few rows or on the pure path.
+def vector_arrays(vectors: NDArray[np.float16]) -> dict[str, NDArray[Any] | bytes]:
+    """What is stored of vectors (R, D): codes too, but for few rows and on the pure path.
 
     Costs about 30 seconds a million rows of 384 dimensions, once for each time they are merged.
     """
     module = native()
     scale = _scale(vectors) if len(vectors) >= CODED_ROWS else 0.0
     if module is None or not scale:
-        return {}
+        return {"vectors": vectors}
     bits = half_bits(vectors)
     lists = _list_count(len(vectors))
     centroids = module.dense_train(_sample(bits, lists), lists, _ROUNDS)
@@ -68,10 +71,12 @@ def encode_vectors(vectors: NDArray[np.float16]) -> dict[str, NDArray[Any] | byt
     reader = module.DenseCodes(exact, codes, None, factors, order, starts, centroids, scale)
     rule = calibrated(vectors, exact, reader, order, starts.astype(np.int64))
     stored = {"version": _VERSION, "scale": scale, "rule": rule.to_json()}
+    # One list holds its rows in their order.
+    lie = {"vectors": vectors[order], "vector_order": order} if lists > 1 else {"vectors": vectors}
     return {
+        **lie,
         "codes": codes.reshape(blocks, -1),
         "code_factors": factors.view(np.float16).reshape(blocks, -1),
-        "code_order": order,
         "code_starts": starts,
         "code_centroids": centroids.view(np.float16),
         "code_rule": json.dumps(stored).encode("ascii"),

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.dense.codes import encode_vectors
+from pincite.dense.codes import vector_arrays
 from pincite.dense.kernels import Mask
 from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
@@ -24,7 +24,7 @@ KIND: Final = Kind("dense", "dense", 1)
 index_corrupt = KIND.corrupt
 
 _KIND: Final = "dense-segment"
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class Segment:
@@ -88,7 +88,7 @@ def merge_segments(
         np.ones(segment.rows, dtype=np.bool_) if mask is None else mask
         for segment, mask in zip(segments, live, strict=True)
     ]
-    parts = [s.vectors.whole()[mask] for s, mask in zip(segments, keep, strict=True)]
+    parts = [s.vectors[mask] for s, mask in zip(segments, keep, strict=True)]
     ids = merge_ids([segment.ids for segment in segments], keep)
     return _segment(number, ids, np.concatenate(parts))
 
@@ -96,7 +96,7 @@ def merge_segments(
 def _segment(
     number: int, ids: Mapping[str, NDArray[Any] | bytes], vectors: NDArray[np.float16]
 ) -> Segment:
-    arrays = {"vectors": vectors, **encode_vectors(vectors), **ids}
+    arrays = {**vector_arrays(vectors), **ids}
     meta = {"rows": len(vectors), "dimension": vectors.shape[1]}
     data = write_segment(_KIND, _VERSION, arrays, meta)
     return Segment(number, SegmentFile.open(data, name="in memory"))

@@ -118,8 +118,13 @@ class Searcher:
         wanted = Wanted(query, k, 1.0) if self._normalized else _product(query, k)
         for number, mask in enumerate(self._masks(allow)):
             part = self._parts[number]
-            matrix = part.whole() if isinstance(part, Vectors) else part
-            yield number, *exact_rows(matrix, mask, wanted)
+            if not isinstance(part, Vectors):
+                yield number, *exact_rows(part, mask, wanted)
+                continue
+            order = part.order
+            kept = mask if mask is None or order is None else mask[order]
+            places, scores = exact_rows(part.lying(), kept, wanted)
+            yield number, places if order is None else order[places], scores
 
 
 class _Plan(NamedTuple):

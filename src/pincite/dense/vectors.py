@@ -41,6 +41,10 @@ class Vectors:
         if self._mapped.size != rows * dimension or not dimension:
             raise _corrupt(file, f"its vectors are not {rows} of {dimension} dimensions")
         self._mapped = self._mapped.reshape(self.shape)
+        self._order: NDArray[np.uint32] | None = None
+        self._places: NDArray[np.uint32] | None = None
+        if "vector_order" in file.names:
+            self._order = _permutation(file, rows)
         found = stored_rule(file, rows)
         self._rule: Rule | None = None if found is None else found[0]
         self._exact: Any = None
@@ -56,7 +60,7 @@ class Vectors:
     @property
     def codes_nbytes(self) -> int:
         """Bytes of the codes and what is read with them."""
-        names = [n for n in self._file.names if n == "codes" or n.startswith("code_")]
+        names = [n for n in self._file.names if n.startswith(("code", "vector_"))]
         return sum(self._file.unverified(name)[0].nbytes for name in names)
 
     @property
@@ -64,10 +68,26 @@ class Vectors:
         """How many lists there are; 0 without codes."""
         return self._rule.lists if self._rule is not None and self._codes is not None else 0
 
-    def whole(self) -> NDArray[np.float16]:
-        """Every vector, verified."""
+    def __getitem__(self, rows: NDArray[np.integer] | Mask) -> NDArray[np.float16]:
+        """The vectors of some rows, by number or by mask, verified: (rows, dimension)."""
+        vectors = self.lying()
+        if self._order is None:
+            return vectors[rows]
+        if self._places is None:
+            places = np.empty(len(self), dtype=np.uint32)
+            places[self._order] = np.arange(len(self), dtype=np.uint32)
+            self._places = places
+        return vectors[self._places[rows]]
+
+    def lying(self) -> NDArray[np.float16]:
+        """Every vector as they lie, verified."""
         vectors: NDArray[np.float16] = self._file.array("vectors").reshape(self.shape)
         return vectors
+
+    @property
+    def order(self) -> NDArray[np.uint32] | None:
+        """The row at each place; None when they lie in their order."""
+        return self._order
 
     @property
     def name(self) -> str:
@@ -87,12 +107,13 @@ class Vectors:
 
     def _open(self, module: Any, scale: float) -> None:
         bits = self._mapped.view(np.uint16)
-        self._exact = module.DenseVectors(bits, self._guard("vectors"))
+        self._exact = module.DenseVectors(bits, self._guard("vectors"), self._order)
         if not scale:
             return
-        factors, order, starts, centroids = (
-            self._file.array(f"code_{name}") for name in ("factors", "order", "starts", "centroids")
+        factors, starts, centroids = (
+            self._file.array(f"code_{name}") for name in ("factors", "starts", "centroids")
         )
+        order = self._file.array("code_order") if "code_order" in self._file.names else None
         try:
             self._codes = module.DenseCodes(
                 self._exact,
@@ -119,6 +140,16 @@ def _mapped(file: SegmentFile, name: str, dtype: str) -> NDArray[Any]:
         return np.frombuffer(data, dtype=dtype)
     except ValueError as error:
         raise _corrupt(file, f"array {name!r} is cut short") from error
+
+
+def _permutation(file: SegmentFile, rows: int) -> NDArray[np.uint32]:
+    """The order of a segment's vectors, checked."""
+    order: NDArray[np.uint32] = file.array("vector_order")
+    if order.dtype != np.uint32 or order.shape != (rows,):
+        raise _corrupt(file, "the order of its vectors does not fit its rows")
+    if rows and int(order.max()) >= rows:
+        raise _corrupt(file, "the order of its vectors names rows that do not exist")
+    return order
 
 
 def _corrupt(file: SegmentFile, what: str) -> StoreCorrupt:

@@ -184,21 +184,23 @@ class _Leg(NamedTuple, Generic[K]):
     weight: float
     places: dict[K, int]
     ranks: Sequence[int]
-    scores: list[float]
+    scores: Sequence[float]
     shares: list[float]
 
 
 def _weigh(scored: Sequence[tuple[K, float]], weight: float) -> _Leg[K]:
-    if weight <= 0.0:
-        return _Leg(weight, {}, (), [], [])
-    places = {key: place for place, (key, _) in enumerate(scored)}
-    ranks: Sequence[int] = range(1, len(scored) + 1)
-    if len(places) < len(scored):  # a repeated key counts at its best place
-        firsts = {key: rank for rank, (key, _) in reversed(list(enumerate(scored, start=1)))}
+    if weight <= 0.0 or not scored:
+        return _Leg(weight, {}, (), (), [])
+    keys: Sequence[K]
+    scores: Sequence[float]
+    keys, scores = zip(*scored, strict=True)
+    places = dict(zip(keys, range(len(keys)), strict=True))
+    ranks: Sequence[int] = range(1, len(keys) + 1)
+    if len(places) < len(keys):  # a repeated key counts at its best place
+        firsts = {key: rank for rank, key in reversed(list(enumerate(keys, start=1)))}
         ranks = sorted(firsts.values())
-        scored = [scored[rank - 1] for rank in ranks]
-        places = {key: place for place, (key, _) in enumerate(scored)}
-    scores = [score for _, score in scored]
+        scores = [scores[rank - 1] for rank in ranks]
+        places = {keys[rank - 1]: place for place, rank in enumerate(ranks)}
     raw = distribution_scores(scores, clip=False)
     return _Leg(weight, places, ranks, scores, [weight * share for share in raw])
 
@@ -207,7 +209,7 @@ def _ranked(
     keyword: _Leg[K], vector: _Leg[K], page: slice, name: Callable[[K], Any] | None
 ) -> list[tuple[float, K]]:
     """The union with its fused scores, best first; equal scores are in order on the page."""
-    scores = _sums(keyword.places, keyword.shares, vector.places, vector.shares)
+    scores = _sums(keyword, vector)
     pairs = list(zip(_float32(scores.values()), scores, strict=True))
     if not keyword.places or not vector.places:
         return pairs
@@ -224,12 +226,11 @@ def _ranked(
     return pairs
 
 
-def _sums(
-    one: Iterable[K], ones: Iterable[float], two: Iterable[K], twos: Iterable[float]
-) -> dict[K, float]:
-    sums = dict(zip(one, ones, strict=True))
-    for key, share in zip(two, twos, strict=True):
-        sums[key] = sums.get(key, 0.0) + share
+def _sums(one: _Leg[K], two: _Leg[K]) -> dict[K, float]:
+    sums = dict(zip(one.places, one.shares, strict=True))
+    sums.update(zip(two.places, two.shares, strict=True))
+    for key in one.places.keys() & two.places.keys():
+        sums[key] = one.shares[one.places[key]] + two.shares[two.places[key]]
     return sums
 
 

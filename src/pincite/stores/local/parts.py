@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.bm25.builder import keyword_arrays
-from pincite.dense.codes import encode_vectors
+from pincite.dense.codes import vector_arrays
 from pincite.errors import StoreCorrupt
 from pincite.model.fields import FieldSpec
 from pincite.model.hits import Chunk
@@ -44,7 +44,7 @@ LARGE: Final = 128 << 10
 _PART_FILE: Final = re.compile(r"[0-9]+\.[0-9]+\.[a-z]+\.seg(\.tmp)?")
 _VERSIONS: Final[Mapping[PartKind, int]] = {
     PartKind.ROWS: 2,
-    PartKind.VECTORS: 1,
+    PartKind.VECTORS: 2,
     PartKind.KEYWORD: 2,
     PartKind.COLUMNS: 1,
 }
@@ -66,7 +66,7 @@ def rows_part(chunks: Sequence[Chunk], keys: Sequence[int]) -> Arrays:
 def vectors_part(vectors: NDArray[np.float16], keys: NDArray[np.int64]) -> Arrays:
     """The stored vectors, shape (rows, dimension), and whose they are: enough to build the other
     parts anew; and their codes, for searching."""
-    return {"vectors": vectors, "chunks": keys, **encode_vectors(vectors)}
+    return {"chunks": keys, **vector_arrays(vectors)}
 
 
 def keyword_part(texts: Sequence[IndexedText]) -> Arrays:

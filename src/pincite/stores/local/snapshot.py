@@ -101,14 +101,8 @@ class Segment:
                 self._check_rows(len(self._rows), PartKind.ROWS)
             return self._rows
 
-    def vectors(self, session: Session) -> NDArray[np.float16]:
-        """The stored vectors, shape (rows, dimension)."""
-        vectors: NDArray[np.float16] = self.file(PartKind.VECTORS, session).array("vectors")
-        self._check_rows(len(vectors), PartKind.VECTORS)
-        return vectors
-
-    def searched(self, session: Session) -> Vectors:
-        """The stored vectors with their codes, as a search reads them."""
+    def vectors(self, session: Session) -> Vectors:
+        """The stored vectors with their codes."""
         with self._lock:
             if self._searched is None:
                 file = self.file(PartKind.VECTORS, session)
@@ -189,7 +183,7 @@ class Snapshot:
     def vectors(self, session: Session) -> VectorSearcher:
         """The vector leg of every segment, made once."""
         if not self._vectors:
-            parts = [segment.searched(session) for segment in self.segments]
+            parts = [segment.vectors(session) for segment in self.segments]
             normalized = self.collection.normalized
             self._vectors.append(VectorSearcher(parts, self.live, normalized=normalized))
         return self._vectors[0]
@@ -207,7 +201,7 @@ class Session:
         """The keyword leg of every segment."""
         return self.snapshot.keyword(self)
 
-    def vectors(self) -> list[NDArray[np.float16]]:
+    def vectors(self) -> list[Vectors]:
         """The vectors of every segment."""
         return [segment.vectors(self) for segment in self.snapshot.segments]
 
