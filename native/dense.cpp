@@ -1,6 +1,7 @@
 #include "dense.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -254,6 +255,36 @@ bool gather(Scan& scan, const Kept& filter, const Effort& effort) {
     return true;
 }
 
+// Scoring rows whose pages are on the disk: when the search before had to wait for some, all of them
+// are asked for before the first one is.
+class Absent {
+   public:
+    explicit Absent(const Rows& rows)
+        : rows_(rows), asks_(rows.absent != nullptr && rows.absent->load()) {
+        if (rows.absent != nullptr) start_ = Clock::now();
+    }
+
+    template <typename Place>
+    void ask(std::size_t count, Place place) const {
+        for (std::size_t i = 0; asks_ && i < count; ++i) rows_.ask(place(i));
+    }
+
+    // After so many rows.
+    void learn(std::size_t scored) const {
+        if (rows_.absent == nullptr || scored == 0) return;
+        const bool slow = Clock::now() - start_ > scored * kSlow;
+        if (slow != asks_) rows_.absent->store(slow);
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::nanoseconds kSlow{3000};  // for a row; from memory it is 200
+
+    const Rows& rows_;
+    bool asks_;
+    Clock::time_point start_{};
+};
+
 // The k-th best of a growing set, kept in a small heap.
 class Kth {
    public:
@@ -280,10 +311,13 @@ class Kth {
 Candidates exact_candidates(const Rows& rows, const Places* kept, const Wanted& wanted) {
     const std::size_t count = kept != nullptr ? kept->size() : rows.count;
     Products products(rows, wanted, count);
+    const Absent absent(rows);
+    if (kept != nullptr) absent.ask(count, [kept](std::size_t i) { return (*kept)[i]; });
     for (std::size_t i = 0; i < count && products.damage() == Damage::none; ++i) {
         if (kept != nullptr && i + kAhead < count) products.fetch((*kept)[i + kAhead]);
         products.add(kept != nullptr ? (*kept)[i] : i);
     }
+    absent.learn(count);
     return selected(rows, products, wanted);
 }
 
@@ -295,11 +329,14 @@ Candidates coded_candidates(const CodedRows& coded, const Kept& filter, const Wa
     const auto& best = scan.top.finish();
     Products products(coded.rows, wanted, best.size());
     Kth kth(wanted.k);
+    const Absent absent(coded.rows);
+    absent.ask(best.size(), [&best](std::size_t i) { return scan.vector(best[i].place); });
     for (std::size_t i = 0; i < best.size() && products.damage() == Damage::none; ++i) {
         if (i + kAhead < best.size()) products.fetch(scan.vector(best[i + kAhead].place));
         if (best[i].value + effort.margin < std::max(kth.value(), wanted.floor)) break;
         kth.offer(products.add(scan.vector(best[i].place)));
     }
+    absent.learn(products.scored().size());
     return selected(coded.rows, products, wanted);
 }
 

@@ -2,6 +2,7 @@
 // all of them, or by their codes first.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,11 +48,15 @@ struct Rows {
     std::size_t dimension = 0;
     float longest = 0.0F;  // bound of a row's squared length, all being finite; 0: not known
     const std::uint32_t* order = nullptr;  // which row lies at each place; null: the row itself
+    std::atomic<bool>* absent = nullptr;   // whether rows were last met on the disk; null: not asked
     const std::uint16_t* at(std::size_t place) const {
         return reinterpret_cast<const std::uint16_t*>(bytes.data) + place * dimension;
     }
     bool holds(std::size_t place) const {
         return bytes.holds(2 * place * dimension, 2 * (place + 1) * dimension);
+    }
+    void ask(std::size_t place) const {
+        bytes.ask(2 * place * dimension, 2 * (place + 1) * dimension);
     }
     std::size_t row(std::size_t place) const { return order != nullptr ? order[place] : place; }
 };

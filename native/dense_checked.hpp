@@ -23,6 +23,16 @@ struct Checked {
         return true;
     }
 
+    // Has the system read what lies in [begin, end), and what is needed to verify it, without
+    // waiting for it.
+    void ask(std::size_t begin, std::size_t end) const;
+
+    // The same of everything, where all will be read.
+    void fetch() const;
+
+    // Tells the system that this is read here and there: then it reads what it is asked for only.
+    void scatter() const;
+
    private:
     bool verify(std::size_t block) const;
 };

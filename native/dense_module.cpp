@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -105,6 +106,15 @@ class Vectors {
 
     const pincite::Rows& rows() const { return rows_; }
 
+    // For rows of a mapped file that is too large to be read whole.
+    void scatter() {
+        guard_.checked().scatter();
+        rows_.absent = &absent_;
+    }
+
+    // Asks the system for all of them, in one go.
+    void fetch() const { guard_.checked().fetch(); }
+
     // Where the rows lie whose flag is set.
     pincite::Places places(const std::uint8_t* flags) const {
         pincite::Places found;
@@ -166,6 +176,7 @@ class Vectors {
     Guarded guard_;
     pincite::Rows rows_;
     mutable std::once_flag inverted_;
+    std::atomic<bool> absent_{false};
     mutable pincite::Places place_of_;  // of each row, once a filter asked for it
 };
 
@@ -397,6 +408,8 @@ void bind_dense(py::module_& module) {
     py::class_<Vectors, std::shared_ptr<Vectors>>(module, "DenseVectors")
         .def(py::init<Array<std::uint16_t>, const Guard&, Order>(), py::arg("rows").noconvert(),
              py::arg("guard"), py::arg("order").noconvert() = py::none())
+        .def("scatter", &Vectors::scatter)
+        .def("fetch", &Vectors::fetch)
         .def("best", &Vectors::best, py::arg("queries"), py::arg("k"));
     py::class_<Codes, std::shared_ptr<Codes>>(module, "DenseCodes")
         .def(py::init<std::shared_ptr<Vectors>, Array<std::uint8_t>, const Guard&,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from pincite.segments.kernels import native
 __all__ = ["Step", "Vectors"]
 
 _BLOCK: Final = 65536
+_READ_WHOLE: Final = 256 << 20  # bytes up to which the system may read ahead as it likes
 
 
 Step = tuple[Any, Any, Mask | None, tuple[float, ...] | None]
@@ -47,6 +49,7 @@ class Vectors:
             self._order = _permutation(file, rows)
         found = stored_rule(file, rows)
         self._rule: Rule | None = None if found is None else found[0]
+        self._scattered = False
         self._exact: Any = None
         self._codes: Any = None
         module = native()
@@ -74,13 +77,17 @@ class Vectors:
         if self._order is None:
             return vectors[rows]
         if self._places is None:
-            places = np.empty(len(self), dtype=np.uint32)
+            places = np.full(len(self), len(self), dtype=np.uint32)
             places[self._order] = np.arange(len(self), dtype=np.uint32)
+            if len(self) in places:
+                raise _corrupt(self._file, "the order of its vectors names a row twice")
             self._places = places
         return vectors[self._places[rows]]
 
     def lying(self) -> NDArray[np.float16]:
         """Every vector as they lie, verified."""
+        if self._scattered:
+            self._exact.fetch()
         vectors: NDArray[np.float16] = self._file.array("vectors").reshape(self.shape)
         return vectors
 
@@ -108,6 +115,10 @@ class Vectors:
     def _open(self, module: Any, scale: float) -> None:
         bits = self._mapped.view(np.uint16)
         self._exact = module.DenseVectors(bits, self._guard("vectors"), self._order)
+        mapped = isinstance(self._file.contents.obj, mmap.mmap)
+        self._scattered = self._order is not None and mapped and bits.nbytes > _READ_WHOLE
+        if self._scattered:
+            self._exact.scatter()
         if not scale:
             return
         factors, starts, centroids = (

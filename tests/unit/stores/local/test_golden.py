@@ -1,6 +1,7 @@
-"""A store written by the first version opens in every later one.
+"""A store written by an earlier version opens in every later one.
 
-``golden/format1.zip`` is never written again. A new format gets a file of its own:
+The files in ``golden/`` are never written again: ``format1.zip`` is of the first version,
+``format2.zip`` of the first that keeps the vectors of a list together. A new format gets its own:
 ``python tests/unit/stores/local/test_golden.py FILE`` writes one with the code as it is.
 """
 
@@ -125,7 +126,7 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_there_is_a_golden_file() -> None:
-    assert [file.name for file in GOLDEN] == ["format1.zip"]
+    assert [file.name for file in GOLDEN] == ["format1.zip", "format2.zip"]
     assert GOLDEN[0].stat().st_size < 40_000
 
 
