@@ -113,7 +113,7 @@ class Searcher:
 
     def _scored(
         self, wide: NDArray[np.float64], k: int, allow: Masks | None
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
+    ) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float32]]]:
         query = prepare_query(wide, normalized=self._normalized)
         wanted = Wanted(query, k, 1.0) if self._normalized else _product(query, k)
         for number, mask in enumerate(self._masks(allow)):
