@@ -291,7 +291,9 @@ def _insert_zvec(
 def open_zvec(rows: np.ndarray, folder: Path) -> Contender:
     import zvec
 
-    zvec.init(query_threads=1, optimize_threads=1, log_level=zvec.LogLevel.ERROR)
+    zvec.init(
+        query_threads=1, optimize_threads=1, log_level=zvec.LogLevel.ERROR, memory_limit_mb=4096
+    )
     store = zvec.open(str(folder))
 
     def searches(share: float, effort: int) -> Search:
