@@ -249,9 +249,18 @@ def open_hnswlib(rows: np.ndarray, folder: Path) -> Contender:
     return Contender("hnswlib", searches, EFFORTS, filters=False, changes=changes)
 
 
-def build_zvec(rows: np.ndarray, folder: Path) -> None:
+def _zvec() -> Any:
+    """The library, told what it would guess from the machine's free memory and cores."""
     import zvec
 
+    zvec.init(
+        query_threads=1, optimize_threads=1, log_level=zvec.LogLevel.ERROR, memory_limit_mb=4096
+    )
+    return zvec
+
+
+def build_zvec(rows: np.ndarray, folder: Path) -> None:
+    zvec = _zvec()
     one = zvec.InvertIndexParam(enable_range_optimization=True)
     hnsw = zvec.HnswIndexParam(
         metric_type=zvec.MetricType.IP,
@@ -289,11 +298,7 @@ def _insert_zvec(
 
 
 def open_zvec(rows: np.ndarray, folder: Path) -> Contender:
-    import zvec
-
-    zvec.init(
-        query_threads=1, optimize_threads=1, log_level=zvec.LogLevel.ERROR, memory_limit_mb=4096
-    )
+    zvec = _zvec()
     store = zvec.open(str(folder))
 
     def searches(share: float, effort: int) -> Search:
