@@ -46,7 +46,8 @@ PACKAGES = ("faiss-cpu", "usearch", "hnswlib", "zvec", "lancedb", "chromadb")
 
 
 def recall(search: Search, queries: np.ndarray, right: list[set[int]]) -> float:
-    found = sum(len(best & set(search(q))) for q, best in zip(queries, right, strict=True))
+    pairs = zip(queries, right, strict=True)
+    found = sum(len(best & set(map(int, search(query)))) for query, best in pairs)
     return found / (K * len(queries))
 
 
@@ -112,7 +113,7 @@ def _turns(searches: dict[str, Search], data: Data, share: float) -> dict[str, d
             answer = search(query)
             clock[name].append((time.perf_counter_ns() - start) / 1e6)
             cpu[name].append((time.process_time_ns() - before) / 1e6)
-            found[name] += len(best & set(answer))
+            found[name] += len(best & set(map(int, answer)))
     return {
         name: {
             "p50_ms": round(float(np.median(clock[name])), 4),

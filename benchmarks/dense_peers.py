@@ -24,13 +24,14 @@ CHANGED = 1_000
 PROBES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 EFFORTS = (10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
 
-Search = Callable[[np.ndarray], Sequence[int]]
+Search = Callable[[np.ndarray], Sequence[int] | Sequence[str]]
 Steps = Sequence[tuple[str, Callable[[], Any]]]
 
 
 @dataclass
 class Contender:
-    """``searches`` makes a search for a share of the rows (1 for all) and a setting; ``changes``
+    """``searches`` makes a search for a share of the rows (1 for all) and a setting, which answers
+    with the rows as numbers or as what they are called in decimal; ``changes``
     are steps that add CHANGED rows and delete as many, in memory and durably, to be timed."""
 
     name: str
@@ -63,7 +64,7 @@ def open_pincite(rows: np.ndarray, folder: Path) -> Contender:
     def searches(share: float, _: int) -> Search:
         own = np.flatnonzero(kept(len(rows), share))
         allow = None if share == 1.0 else Allowed(f"{i:07}" for i in own)
-        return lambda query: [int(name) for name in index.search(query, K, allow)[0]]
+        return lambda query: index.search(query, K, allow)[0]
 
     new = [f"new{number}" for number in range(CHANGED)]
     old = [f"{number:07}" for number in range(CHANGED)]
@@ -305,9 +306,9 @@ def open_zvec(rows: np.ndarray, folder: Path) -> Contender:
         where = None if share == 1.0 else f"n < {bound(share)}"
         effort_ = zvec.HnswQueryParam(ef=effort)
 
-        def search(query: np.ndarray) -> Sequence[int]:
+        def search(query: np.ndarray) -> Sequence[str]:
             asked = zvec.Query("v", vector=query, param=effort_)
-            return [int(d.id) for d in store.query(asked, topk=K, filter=where, output_fields=[])]
+            return [d.id for d in store.query(asked, topk=K, filter=where, output_fields=[])]
 
         return search
 
@@ -397,11 +398,12 @@ def open_chroma(rows: np.ndarray, folder: Path) -> Contender:
     def searches(share: float, _: int) -> Search:
         where = None if share == 1.0 else {"n": {"$lt": bound(share)}}
 
-        def search(query: np.ndarray) -> Sequence[int]:
+        def search(query: np.ndarray) -> Sequence[str]:
             found = store.query(
                 query_embeddings=[query], n_results=K, where=where, include=["distances"]
             )
-            return [int(name) for name in found["ids"][0]]
+            names: list[str] = found["ids"][0]
+            return names
 
         return search
 

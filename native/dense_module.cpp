@@ -279,17 +279,17 @@ class Plan {
 
     // The query's largest magnitude, the damage that was met and in which segment, and (segment,
     // row, score) of the k best and of what ties with the last, best first.
-    py::tuple search(const Array<double>& query, std::size_t k, bool unit) const {
+    py::tuple search(const py::array& query, std::size_t k, bool unit) const {
         require(k > 0, "k must be at least 1");
         require(query.ndim() == 1 && (steps_.empty() ||
                                       size_of(query.size()) == steps_[0].rows.dimension),
                 "the query must be as wide as the rows");
-        const double* values = query.data();
+        const std::vector<double> values = widened(query);
         pincite::Prepared prepared;
         pincite::Hits hits;
         {
             py::gil_scoped_release released;
-            prepared = pincite::prepared(values, size_of(query.size()), unit);
+            prepared = pincite::prepared(values.data(), values.size(), unit);
             const double most = unit ? kMostUnit : kMost;
             if (prepared.largest > 0.0 && prepared.largest <= most) {
                 hits = pincite::dense_search(steps_, prepared, k, unit);
@@ -304,6 +304,17 @@ class Plan {
     }
 
    private:
+    // Of any numbers; float32 without NumPy's conversion, which takes as long as a small search.
+    static std::vector<double> widened(const py::array& query) {
+        const auto size = static_cast<std::ptrdiff_t>(query.size());
+        if (py::isinstance<Array<float>>(query)) {
+            const auto* values = static_cast<const float*>(query.data());
+            return {values, values + size};
+        }
+        const auto wide = py::array_t<double, py::array::c_style | py::array::forcecast>(query);
+        return {wide.data(), wide.data() + size};
+    }
+
     static constexpr double kMostUnit = std::numeric_limits<double>::max();
     static constexpr double kMost = double(std::numeric_limits<float>::max());
 

@@ -154,7 +154,7 @@ class DenseIndex:
         """
         state = self._state
         searcher = state.cosines if self._metric == "cosine" else state.products
-        masks = None if allow is None else _masks(state.segments, allow)
+        masks = None if allow is None else allowed_ids(allow).masks(state.segments)
         found = searcher.search(vector, k, allow=masks, row_id=state.row_id)
         return state.ids(found), array("f", [score for _, _, score in found])
 
@@ -230,11 +230,6 @@ class DenseIndex:
 
     def _merge(self, segments: Sequence[Segment], live: Sequence[Mask | None]) -> Segment:
         return merge_segments(self._numbered(), segments, live)
-
-
-def _masks(segments: Sequence[Segment], allow: Collection[str] | Allowed) -> list[Mask]:
-    allowed = allowed_ids(allow)
-    return [allowed.mask(segment) for segment in segments]
 
 
 def _matrix(vectors: Sequence[Vector] | NDArray[np.floating]) -> NDArray[np.floating]:

@@ -24,6 +24,7 @@ from pincite.segments.ranking import Ranked, RowId, in_id_order, ranked
 __all__ = ["Mask", "Part", "Searcher", "normalize_rows", "prepare_query", "search_vectors"]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+_FLOAT32: Final = np.dtype(np.float32)
 _REMEMBERED: Final = 8
 
 Part = NDArray[np.float16] | Vectors
@@ -47,6 +48,7 @@ class Searcher:
             if not isinstance(part, Vectors) and (part.ndim != 2 or part.dtype != np.float16):
                 raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
         self._parts, self._live, self._normalized = parts, live, normalized
+        self._dimensions = {part.shape[1] for part in parts}
         self._plans: dict[tuple[int, ...], _Plan] = {}
 
     def search(
@@ -67,26 +69,27 @@ class Searcher:
         """
         if k < 1:
             raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-        wide = _flat(query)
-        self._check_dimension(len(wide))
+        flat = _flat(query)
+        self._check_dimension(len(flat))
         module = native()
         if module is not None:
             plan = self._plan(module, k, allow)
             if plan.native is not None:
-                largest, damage, number, found = plan.native.search(wide, k, self._normalized)
-                _check_largest(largest, normalized=self._normalized)
+                largest, damage, number, found = plan.native.search(flat, k, self._normalized)
+                if not 0.0 < largest <= _FLOAT32_MAX:
+                    _check_largest(largest, normalized=self._normalized)
                 if damage:
                     raise damaged(damage, _name(self._parts[number]))
                 return in_id_order(found, k, row_id)
         warn_when_slow(sum(part.shape[0] for part in self._parts))
-        return ranked(self._scored(wide, k, allow), k, row_id)
+        return ranked(self._scored(flat, k, allow), k, row_id)
 
     def _check_dimension(self, dimension: int) -> None:
-        for part in self._parts:
-            if part.shape[1] != dimension:
+        for stored in self._dimensions:
+            if stored != dimension:
                 raise InvalidQueryError(
                     f"The query vector has {dimension} dimensions and the stored ones "
-                    f"{part.shape[1]}; embed the query with the collection's model."
+                    f"{stored}; embed the query with the collection's model."
                 )
 
     def _plan(self, module: ModuleType, k: int, allow: Masks | None) -> _Plan:
@@ -112,9 +115,9 @@ class Searcher:
         return [_both(*pair) for pair in zip(self._live, allow, strict=True)]
 
     def _scored(
-        self, wide: NDArray[np.float64], k: int, allow: Masks | None
+        self, flat: NDArray[np.floating], k: int, allow: Masks | None
     ) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float32]]]:
-        query = prepare_query(wide, normalized=self._normalized)
+        query = prepare_query(flat, normalized=self._normalized)
         wanted = Wanted(query, k, 1.0) if self._normalized else _product(query, k)
         for number, mask in enumerate(self._masks(allow)):
             part = self._parts[number]
@@ -171,19 +174,23 @@ def prepare_query(
     query: Sequence[float] | NDArray[np.floating], *, normalized: bool = True
 ) -> NDArray[np.float32]:
     """The query as float32, of unit length when ``normalized``; else as ``search_vectors`` says."""
-    vector, largest = prepared(_flat(query), unit=normalized)
+    vector, largest = prepared(_flat(query).astype(np.float64, copy=False), unit=normalized)
     _check_largest(largest, normalized=normalized)
     return vector
 
 
-def _flat(query: Sequence[float] | NDArray[np.floating]) -> NDArray[np.float64]:
-    try:
-        wide: NDArray[np.float64] = np.asarray(query, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidQueryError(f"The query is no vector ({error}); pass numbers.") from error
-    if wide.ndim != 1 or not wide.size:
+def _flat(query: Sequence[float] | NDArray[np.floating]) -> NDArray[np.floating]:
+    """In float64; in float32 as it is given."""
+    if type(query) is np.ndarray and query.dtype is _FLOAT32:
+        flat: NDArray[np.floating] = query
+    else:
+        try:
+            flat = np.asarray(query, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidQueryError(f"The query is no vector ({error}); pass numbers.") from error
+    if flat.ndim != 1 or not flat.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")
-    return wide
+    return flat
 
 
 def _check_largest(largest: float, *, normalized: bool) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from pincite.errors import StoreCorrupt
+from pincite.segments.kernels import native
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +115,7 @@ class IdTable:
     at once, their values when they are read.
     """
 
-    __slots__ = ("_blob", "_ends", "_found", "_source", "_verified")
+    __slots__ = ("_blob", "_ends", "_found", "_source", "_strings", "_verified")
 
     def __init__(self, source: IdSource) -> None:
         self._source = source
@@ -126,6 +127,10 @@ class IdTable:
         hashes, rows = (source.unverified(name)[0].nbytes for name in ("id_hashes", "id_rows"))
         if not hashes == rows == 4 * (len(self._ends) - 1):
             raise self._misfit()
+        module = native()
+        self._strings: Any = None
+        if module is not None:
+            self._strings = module.IdStrings(self._blob, self._ends, self._verified, _NEAR)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -139,14 +144,18 @@ class IdTable:
 
     def ids(self, rows: Sequence[int]) -> list[str]:
         """The ids of some rows."""
+        try:
+            found: list[str] | None = None if self._strings is None else self._strings.ids(rows)
+            return self._verified_ids(rows) if found is None else found
+        except UnicodeDecodeError as error:
+            raise self._corrupt("an id is not UTF-8") from error
+
+    def _verified_ids(self, rows: Sequence[int]) -> list[str]:
         for row in rows:
             if not self._verified[row // _NEAR]:
                 self._verify(row // _NEAR)
         blob, ends = self._blob, self._ends
-        try:
-            return [str(blob[ends[r] : ends[r + 1]], _ENCODING, _LONE_SURROGATES) for r in rows]
-        except UnicodeDecodeError as error:
-            raise self._corrupt("an id is not UTF-8") from error
+        return [str(blob[ends[r] : ends[r + 1]], _ENCODING, _LONE_SURROGATES) for r in rows]
 
     def raw(self, row: int) -> bytes:
         """The id of a row as it is stored."""
@@ -247,9 +256,17 @@ class Allowed:
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids = list(dict.fromkeys(ids))
         self._known: dict[int, tuple[Identified, NDArray[np.bool_], _Kept]] = {}
+        self._last: tuple[Sequence[Identified], list[NDArray[np.bool_]]] = (), []
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    def masks(self, segments: Sequence[Identified]) -> list[NDArray[np.bool_]]:
+        """Which rows of each of them are allowed."""
+        last = self._last
+        if last[0] is not segments:
+            last = self._last = segments, [self.mask(segment) for segment in segments]
+        return last[1]
 
     def mask(self, segment: Identified) -> NDArray[np.bool_]:
         """Which rows of ``segment`` are allowed."""

@@ -162,6 +162,20 @@ def test_more_than_there_are_and_none():
     assert _search([_rows(3, 4)], [1, 0, 0, 0], live=[np.zeros(3, bool)]) == []
 
 
+@pytest.mark.parametrize("kind", [list, np.float16, np.float32, np.float64, ">f4", "strided"])
+def test_numbers_of_any_kind_are_asked_alike(kind):
+    part, query = _rows(50, 16), _rows(1, 16, 3)[0]  # float16, so that every kind holds it
+    wanted = _search([part], query.astype(np.float64))
+    if kind is list:
+        asked = query.tolist()
+    elif kind == "strided":
+        asked = np.repeat(query.astype(np.float32), 2)[::2]
+    else:
+        asked = query.astype(kind)
+
+    assert _search([part], asked) == wanted
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
