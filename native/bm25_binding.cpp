@@ -15,6 +15,7 @@
 
 #include "bm25_compact.hpp"
 #include "bm25_search.hpp"
+#include "ranking.hpp"
 
 namespace py = pybind11;
 
@@ -244,11 +245,9 @@ class Searcher {
             }
             found = keyword_search(parts, words, rows_, k, {k1, b, average_, scale, delta});
         }
-        py::list result(found.size());
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            result[i] = py::make_tuple(found[i].part, found[i].row, found[i].score);
-        }
-        return std::move(result);
+        Ranking ranking;
+        for (const Found& each : found) ranking.hits.push_back({each.part, each.row, each.score});
+        return py::cast(std::move(ranking));
     }
 
    private:

@@ -247,16 +247,6 @@ class Codes {
     pincite::CodedRows coded_;
 };
 
-// A new (segment, row, score), as a search returns hundreds of them.
-PyObject* tuple_of(const pincite::Hit& hit) {
-    PyObject* tuple = PyTuple_New(3);
-    if (tuple == nullptr) throw py::error_already_set();
-    PyTuple_SET_ITEM(tuple, 0, PyLong_FromSize_t(hit.part));
-    PyTuple_SET_ITEM(tuple, 1, PyLong_FromLongLong(hit.row));
-    PyTuple_SET_ITEM(tuple, 2, PyFloat_FromDouble(double(hit.score)));
-    return tuple;
-}
-
 // How far to look: gap, own gap, seen, depth, margin.
 using Effort = std::tuple<float, float, std::size_t, std::size_t, float>;
 
@@ -277,8 +267,7 @@ class Plan {
         }
     }
 
-    // The query's largest magnitude, the damage that was met and in which segment, and (segment,
-    // row, score) of the k best and of what ties with the last, best first.
+    // The query's largest magnitude, the damage that was met and in which segment, and the k best.
     py::tuple search(const py::array& query, std::size_t k, bool unit) const {
         require(k > 0, "k must be at least 1");
         require(query.ndim() == 1 && (steps_.empty() ||
@@ -295,12 +284,8 @@ class Plan {
                 hits = pincite::dense_search(steps_, prepared, k, unit);
             }
         }
-        py::list best(hits.best.size());
-        for (std::size_t i = 0; i < hits.best.size(); ++i) {
-            const pincite::Hit& hit = hits.best[i];
-            PyList_SET_ITEM(best.ptr(), static_cast<py::ssize_t>(i), tuple_of(hit));
-        }
-        return py::make_tuple(prepared.largest, named(hits.damage), hits.part, std::move(best));
+        return py::make_tuple(prepared.largest, named(hits.damage), hits.part,
+                              pincite::Ranking{std::move(hits.best)});
     }
 
    private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dense.hpp"
+#include "ranking.hpp"
 
 namespace pincite {
 
@@ -27,12 +28,6 @@ struct Step {
     Kept kept;
     Effort effort;
     const Places* places = nullptr;
-};
-
-struct Hit {
-    std::size_t part;
-    std::int64_t row;
-    float score;
 };
 
 // The k best of all segments and what ties with the last, best first, ties by part and row.

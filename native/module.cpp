@@ -9,6 +9,7 @@
 #include "checksum.hpp"
 #include "dense_module.hpp"
 #include "ids_module.hpp"
+#include "ranking_module.hpp"
 #include "static.hpp"
 
 namespace {
@@ -26,11 +27,12 @@ std::uint32_t checksum(const pybind11::buffer& bytes) {
 
 PYBIND11_MODULE(_native, module) {
     module.doc() = "Compiled kernels of Pincite; pincite.segments.kernels decides when they run.";
-    module.attr("KERNEL_VERSION") = 12;
+    module.attr("KERNEL_VERSION") = 13;
     module.def("crc32", &checksum, pybind11::arg("bytes"), "As zlib.crc32 has it.");
     pincite::bm25::bind(module);
     pincite::bind_build(module);
     bind_dense(module);
     bind_ids(module);
+    bind_ranking(module);
     bind_static(module);
 }

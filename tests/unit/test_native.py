@@ -185,7 +185,8 @@ def _found(segment, *, segments=None, live=(None,), **changed):
         "delta": 0.0,
     }
     searcher = kernels.native().KeywordSearcher(segments or [segment], list(live), 2, 11.5)
-    return searcher.search(**(arguments | changed))
+    ranking = searcher.search(**(arguments | changed))
+    return ranking and ranking.listed()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,8 @@ def test_vector_arrays_that_do_not_fit_are_refused():
     vectors = module.DenseVectors(rows, None)
     plan = module.DensePlan([(vectors, None, None, None)])
     found = [(0, 0, 0.0), (0, 1, 0.0), (0, 2, 0.0)]
-    assert plan.search(query, 1, True) == (1.0, "", 0, found)
+    *about, ranking = plan.search(query, 1, True)
+    assert (about, ranking.listed()) == ([1.0, "", 0], found)
     assert plan.search(np.zeros(2), 1, True)[0] == 0.0
     assert plan.search(np.array([1, np.nan]), 1, True)[0] == math.inf
 

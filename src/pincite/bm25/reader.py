@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, Final, Protocol
 
     from pincite.bm25.index import BM25Index
+    from pincite.segments.ranking import Ranking
 
     class Searchable(Protocol):
         """What can be asked for the best ids."""
@@ -127,7 +128,7 @@ class Reader:
 
     def _search(self, groups: Sequence[tuple[str, ...]], k: int) -> list[tuple[int, int, float]]:
         try:
-            found: list[tuple[int, int, float]] | None = self._searcher.search(
+            found: Ranking | None = self._searcher.search(
                 groups,
                 k,
                 self._parameters.k1,
@@ -138,7 +139,7 @@ class Reader:
             raise StoreCorrupt(str(error)) from error
         if found is None:
             raise InvalidArgument("The query has too many words; ask for fewer at a time.")
-        return found
+        return found.listed()
 
 
 class _Beyond(Exception):

@@ -16,7 +16,7 @@ from pincite.bm25.kernels import best_rows
 from pincite.bm25.segment import KeywordSegment, Postings
 from pincite.errors import InvalidArgument, InvalidQueryError, StoreCorrupt
 from pincite.segments.kernels import native, warn_when_slow
-from pincite.segments.ranking import Ranked, RowId, in_id_order, ranked
+from pincite.segments.ranking import Ranked, Ranking, RowId, in_id_order, ranked
 
 __all__ = [
     "Group",
@@ -117,26 +117,27 @@ class Searcher:
         returned. Raises ``InvalidQueryError`` for k below 1 and ``InvalidArgument`` for masks that
         do not fit.
         """
-        if k < 1:
-            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
-        module = native()
-        if module is not None:
-            found = self._searched(module, groups, k, parameters, allow)
-            if found is not None:
-                return in_id_order(found, k, row_id)
+        ranking = self.ranking(groups, k, allow=allow, parameters=parameters)
+        if ranking is not None:
+            return in_id_order(ranking, k, row_id)
         self._check_allowed(allow)
         warn_when_slow(self.statistics.rows)
         return ranked(self._scored(groups, k, parameters, allow), k, row_id)
 
-    def _searched(
+    def ranking(
         self,
-        module: ModuleType,
         groups: Sequence[Group],
         k: int,
-        parameters: Bm25Parameters,
-        allow: Sequence[Kept | None] | None,
-    ) -> list[Ranked] | None:
-        """What reaches the k-th best score, best first; None where native code can not tell."""
+        *,
+        allow: Sequence[Kept | None] | None = None,
+        parameters: Bm25Parameters = DEFAULT,
+    ) -> Ranking | None:
+        """What ``search`` would put in order; None where the extension can not tell."""
+        if k < 1:
+            raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+        module = native()
+        if module is None:
+            return None
         try:
             if self._native is None or self._native[0] is not module:
                 natives = [segment.native for segment in self.segments]
@@ -144,7 +145,7 @@ class Searcher:
                     return None
                 rows, average = self.statistics.rows, self.statistics.average
                 self._native = module, module.KeywordSearcher(natives, self.live, rows, average)
-            found: list[Ranked] | None = self._native[1].search(
+            found: Ranking | None = self._native[1].search(
                 groups, k, parameters.k1, parameters.b, *parameters.scale_and_delta, allow
             )
         except module.Damaged as error:

@@ -19,7 +19,7 @@ from pincite.dense.kernels import Mask, Wanted, damaged, exact_rows, half_bits, 
 from pincite.dense.vectors import Step, Vectors
 from pincite.errors import EmbeddingError, InvalidArgument, InvalidQueryError
 from pincite.segments.kernels import native, warn_when_slow
-from pincite.segments.ranking import Ranked, RowId, in_id_order, ranked
+from pincite.segments.ranking import Ranked, Ranking, RowId, in_id_order, ranked
 
 __all__ = ["Mask", "Part", "Searcher", "normalize_rows", "prepare_query", "search_vectors"]
 
@@ -67,22 +67,35 @@ class Searcher:
         ``InvalidArgument`` for masks that do not fit, and ``StoreCorrupt`` when a stored row is
         not finite.
         """
+        ranking = self.ranking(query, k, allow=allow)
+        if ranking is not None:
+            return in_id_order(ranking, k, row_id)
+        warn_when_slow(sum(part.shape[0] for part in self._parts))
+        return ranked(self._scored(_flat(query), k, allow), k, row_id)
+
+    def ranking(
+        self,
+        query: Sequence[float] | NDArray[np.floating],
+        k: int,
+        *,
+        allow: Masks | None = None,
+    ) -> Ranking | None:
+        """What ``search`` would put in order; None where the extension can not tell."""
         if k < 1:
             raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
         flat = _flat(query)
         self._check_dimension(len(flat))
         module = native()
-        if module is not None:
-            plan = self._plan(module, k, allow)
-            if plan.native is not None:
-                largest, damage, number, found = plan.native.search(flat, k, self._normalized)
-                if not 0.0 < largest <= _FLOAT32_MAX:
-                    _check_largest(largest, normalized=self._normalized)
-                if damage:
-                    raise damaged(damage, _name(self._parts[number]))
-                return in_id_order(found, k, row_id)
-        warn_when_slow(sum(part.shape[0] for part in self._parts))
-        return ranked(self._scored(flat, k, allow), k, row_id)
+        plan = None if module is None else self._plan(module, k, allow)
+        if plan is None or plan.native is None:
+            return None
+        found: Ranking
+        largest, damage, number, found = plan.native.search(flat, k, self._normalized)
+        if not 0.0 < largest <= _FLOAT32_MAX:
+            _check_largest(largest, normalized=self._normalized)
+        if damage:
+            raise damaged(damage, _name(self._parts[number]))
+        return found
 
     def _check_dimension(self, dimension: int) -> None:
         for stored in self._dimensions:

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from operator import itemgetter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ranked", "RowId", "at_least_kth", "in_id_order", "ranked"]
+__all__ = ["Ranked", "Ranking", "RowId", "at_least_kth", "in_id_order", "ranked"]
 
 Ranked = tuple[int, int, float]
 """Segment, row, score."""
 
 RowId = Callable[[int, int], str]
 """The id of the row (segment, row); equal scores are put in its order."""
+
+
+class Ranking(Protocol):
+    """What the extension found, best first: the k best and what ties with the last of them, ties
+    in any order."""
+
+    def __len__(self) -> int: ...
+
+    def listed(self) -> list[Ranked]:
+        """The same as a list."""
+
 
 _BLOCK = 64
 _score = itemgetter(2)
@@ -64,18 +76,21 @@ def ranked(
     return hits[:k]
 
 
-def in_id_order(found: list[Ranked], k: int, row_id: RowId) -> list[Ranked]:
-    """The k best of ``found``, best first; ids are asked for only where scores are equal."""
-    scores = [score for _, _, score in found]
-    if len(scores) <= k and len(set(scores)) == len(scores):
-        return found
-    ordered: list[Ranked] = []
-    for _, tied in groupby(found, key=_score):
-        own = list(tied)
-        ordered += sorted(own, key=lambda hit: row_id(hit[0], hit[1])) if len(own) > 1 else own
-        if len(ordered) >= k:
-            break
-    return ordered[:k]
+def in_id_order(ranking: Ranking, k: int, row_id: RowId) -> list[Ranked]:
+    """The k best of ``ranking``; ids are asked for only where scores are equal."""
+    found = ranking.listed()
+    counts = Counter(map(_score, found))
+    if len(counts) < len(found):
+        ordered = found.copy()
+        start = 0
+        for many in counts.values():
+            if many > 1 and start < k:
+                tied = found[start : start + many]
+                tied.sort(key=lambda hit: row_id(hit[0], hit[1]))
+                ordered[start : start + many] = tied
+            start += many
+        found = ordered
+    return found if len(found) <= k else found[:k]
 
 
 def _kth(values: NDArray[np.float32], k: int) -> np.float32:

@@ -15,6 +15,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pincite.fusion import distribution_scores
 from pincite.model.hits import Chunk, Hit, LegScore, Span, Spans
+from pincite.segments.kernels import native
+from pincite.segments.ranking import Ranking, RowId
 
 __all__ = [
     "DEFAULT_ALPHA",
@@ -23,6 +25,7 @@ __all__ = [
     "both_spans",
     "depth_warning",
     "fuse_hits",
+    "fuse_rankings",
     "fuse_scored",
     "leg_depth",
     "leg_hit",
@@ -171,6 +174,35 @@ def fuse_scored(
         Fused(key, score, rank, _leg_scores(key, legs))
         for rank, (score, key) in enumerate(ranked[page], offset + 1)
     ]
+
+
+def fuse_rankings(
+    keyword: Ranking,
+    vector: Ranking,
+    *,
+    alpha: float,
+    limit: int,
+    offset: int,
+    row_id: RowId,
+) -> list[Fused[tuple[int, int]]]:
+    """``fuse_scored`` of what the extension found, by the extension: of two legs that both have a
+    say and a hit, the first ``leg_depth(limit)`` of each. Keys are (segment, row), whose ids break
+    ties, in the legs too."""
+    module = native()
+    assert module is not None
+    depth = leg_depth(limit)
+    page = offset, min(offset + limit, depth)
+    mine = 1.0 - alpha
+    rows = module.fuse(keyword, vector, (mine, alpha), depth, page, row_id)
+    fused = []
+    for rank, (score, key, word, near) in enumerate(rows, offset + 1):
+        legs = {}
+        if word is not None:
+            legs["keyword"] = LegScore(word[0], word[1], mine, word[2])
+        if near is not None:
+            legs["vector"] = LegScore(near[0], near[1], alpha, near[2])
+        fused.append(Fused(key, score, rank, legs))
+    return fused
 
 
 class _Leg(NamedTuple, Generic[K]):

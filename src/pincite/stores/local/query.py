@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pincite.bm25.explain import explain_row
 from pincite.model.filters import DeclaredFilter, Filter
 from pincite.model.hits import Chunk, Explanation, Hit, Span, Spans
-from pincite.segments.ranking import Ranked
-from pincite.stores.hybrid import Fused, LegPlan, both_spans, fuse_scored, leg_hit
+from pincite.segments.ranking import Ranked, Ranking, in_id_order
+from pincite.stores.hybrid import Fused, LegPlan, both_spans, fuse_rankings, fuse_scored, leg_hit
 from pincite.stores.local.snapshot import Mask, Segment, Session
 from pincite.stores.local.texts import chunks_by_key, columns_values
 from pincite.stores.ordering import sort_by_field
@@ -42,42 +42,70 @@ class Query:
 
     def keyword(self, query: str, limit: int) -> Scored:
         """The keyword leg; [] for a blank query."""
+        found = self._keyword(query, limit)
+        return self._scored(found, limit)
+
+    def vector(self, vector: Sequence[float], limit: int) -> Scored:
+        """The vector leg."""
+        return self._scored(self._vector(vector, limit), limit)
+
+    def _keyword(self, query: str, limit: int) -> Ranking | list[Ranked]:
         snapshot = self._session.snapshot
         if not query.strip() or not snapshot.segments:
             return []
         self._groups = default_analyzer().query_groups(query, snapshot.languages, repeats=True)
-        found = self._session.keyword().search(
-            self._groups,
-            limit,
-            allow=self._allow,
-            row_id=self._session.row_id,
-        )
-        return _placed(found)
+        searcher, allow = self._session.keyword(), self._allow
+        ranking = searcher.ranking(self._groups, limit, allow=allow)
+        if ranking is not None:
+            return ranking
+        return searcher.search(self._groups, limit, allow=allow, row_id=self._session.row_id)
 
-    def vector(self, vector: Sequence[float], limit: int) -> Scored:
-        """The vector leg."""
-        snapshot = self._session.snapshot
-        if not snapshot.segments:
+    def _vector(self, vector: Sequence[float], limit: int) -> Ranking | list[Ranked]:
+        if not self._session.snapshot.segments:
             return []
-        found = self._session.searched().search(
-            vector, limit, allow=self._allow, row_id=self._session.row_id
-        )
-        return _placed(found)
+        searcher, allow = self._session.searched(), self._allow
+        ranking = searcher.ranking(vector, limit, allow=allow)
+        if ranking is not None:
+            return ranking
+        return searcher.search(vector, limit, allow=allow, row_id=self._session.row_id)
+
+    def _scored(self, found: Ranking | list[Ranked], limit: int) -> Scored:
+        if not isinstance(found, list):
+            found = in_id_order(found, limit, self._session.row_id)
+        return [((segment, row), score) for segment, row, score in found]
 
     def hybrid(
         self, plan: LegPlan, query: str, vector: Sequence[float], *, limit: int, offset: int
     ) -> list[Hit]:
         """The hits of a hybrid search; what the keyword leg found is highlighted."""
-        fused = fuse_scored(
-            self.keyword(query, plan.depth) if plan.keyword else (),
-            self.vector(vector, plan.depth) if plan.vector else (),
+        keyword = self._keyword(query, plan.depth) if plan.keyword else []
+        near = self._vector(vector, plan.depth) if plan.vector else []
+        fused = self._fused(plan, keyword, near, limit=limit, offset=offset)
+        chunks = self._chunks_of([each.key for each in fused])
+        return [self._fused_hit(*pair) for pair in zip(chunks, fused, strict=True)]
+
+    def _fused(
+        self,
+        plan: LegPlan,
+        keyword: Ranking | list[Ranked],
+        vector: Ranking | list[Ranked],
+        *,
+        limit: int,
+        offset: int,
+    ) -> list[Fused[Place]]:
+        row_id = self._session.row_id
+        if keyword and vector and not isinstance(keyword, list) and not isinstance(vector, list):
+            return fuse_rankings(
+                keyword, vector, alpha=plan.alpha, limit=limit, offset=offset, row_id=row_id
+            )
+        return fuse_scored(
+            self._scored(keyword, plan.depth),
+            self._scored(vector, plan.depth),
             alpha=plan.alpha,
             limit=limit,
             offset=offset,
-            name=lambda place: self._session.row_id(*place),
+            name=lambda place: row_id(*place),
         )
-        chunks = self._chunks_of([each.key for each in fused])
-        return [self._fused_hit(*pair) for pair in zip(chunks, fused, strict=True)]
 
     def hits(self, leg: str, scored: Scored) -> list[Hit]:
         """The hits of one leg."""
@@ -169,7 +197,7 @@ class Query:
                 yield segment, rows
 
     def _chunks_of(self, places: Sequence[Place]) -> list[Chunk]:
-        return self.chunks([self._session.chunk_key(*place) for place in places])
+        return self.chunks(self._session.chunk_keys(places))
 
     def _fused_hit(self, chunk: Chunk, fused: Fused[Place]) -> Hit:
         spans = both_spans(chunk, self._marked(chunk) if "keyword" in fused.legs else ())
@@ -182,7 +210,3 @@ class Query:
         if not groups:
             return ()
         return Spans(lambda: default_analyzer().highlights(chunk.content, groups, chunk.language))
-
-
-def _placed(found: Sequence[Ranked]) -> Scored:
-    return [((segment, row), score) for segment, row, score in found]

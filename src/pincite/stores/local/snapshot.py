@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -160,6 +160,7 @@ class Snapshot:
     segments: tuple[Segment, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     languages: Sequence[str] = ()
+    _tables: list[RowTable] = field(default_factory=list)
     _keyword: list[KeywordSearcher] = field(default_factory=list)
     _vectors: list[VectorSearcher] = field(default_factory=list)
 
@@ -172,6 +173,12 @@ class Snapshot:
     def chunks(self) -> int:
         """How many chunks are live."""
         return sum(segment.record.live for segment in self.segments)
+
+    def tables(self, session: Session) -> list[RowTable]:
+        """Which chunks the rows of each segment are, opened once."""
+        if len(self._tables) < len(self.segments):
+            self._tables[:] = [segment.rows(session) for segment in self.segments]
+        return self._tables
 
     def keyword(self, session: Session) -> KeywordSearcher:
         """The keyword leg of every segment, made once."""
@@ -238,11 +245,12 @@ class Session:
 
     def row_id(self, segment: int, row: int) -> str:
         """The chunk id of a row."""
-        return self.snapshot.segments[segment].rows(self).id(row)
+        return self.snapshot.tables(self)[segment].id(row)
 
-    def chunk_key(self, segment: int, row: int) -> int:
-        """The key of a row's chunk in the database."""
-        return self.snapshot.segments[segment].rows(self).chunk(row)
+    def chunk_keys(self, places: Iterable[tuple[int, int]]) -> list[int]:
+        """The keys in the database of the chunks of (segment, row)."""
+        tables = self.snapshot.tables(self)
+        return [tables[segment].chunk(row) for segment, row in places]
 
 
 def load_snapshot(

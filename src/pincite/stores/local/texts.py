@@ -106,8 +106,9 @@ def _chunks(
     connection: sqlite3.Connection, keys: Sequence[int], *, subject: str, collection: str
 ) -> Iterator[tuple[int, Chunk]]:
     metadata: dict[int, Mapping[str, Any]] = {}
-    for key, document, text, *row in _rows(connection, _CHUNKS, keys):
+    for row in _rows(connection, _CHUNKS, keys):
+        document = row[1]
         if document not in metadata:
-            metadata[document] = value_of(text)
-        chunk = chunk_of(row, subject=subject, collection=collection, metadata=metadata[document])
-        yield key, chunk
+            metadata[document] = value_of(row[2])
+        about = metadata[document]
+        yield row[0], chunk_of(row[3:], subject=subject, collection=collection, metadata=about)
