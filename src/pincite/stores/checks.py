@@ -11,6 +11,7 @@ caller answers empty without touching its backend. A search method reads::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -194,6 +195,23 @@ def check_vector(vector: Sequence[float], dimension: int | None, *, zero: bool =
     A vector of zeros has no direction, so that every chunk would tie: it is refused too, unless
     ``zero``. A model gives it for words that it does not know, which keywords may still find.
     """
+    length, largest = _measured(vector)
+    if not largest < _FLOAT32_END:
+        raise InvalidQueryError("vector holds a value that is not finite; embed it again.")
+    if not (zero or largest):
+        raise InvalidQueryError("vector is all zero; embed a query that holds words.")
+    if dimension is not None and length != dimension:
+        raise InvalidQueryError(
+            f"vector has {length} dimensions, the collection's vectors have {dimension};"
+            " embed the query with the collection's own model."
+        )
+
+
+def _measured(vector: Sequence[float]) -> tuple[int, float]:
+    """The length of a vector and its largest magnitude, infinity or nan when it is not finite."""
+    if type(vector) is list and set(map(type, vector)) == {float}:  # NumPy takes longer to start
+        finite = math.isfinite(sum(vector))
+        return len(vector), max(max(vector), -min(vector)) if finite else math.inf
     if isinstance(vector, str | bytes | Mapping):
         raise InvalidQueryError(
             f"vector must be a sequence of numbers, not {type(vector).__name__}."
@@ -204,16 +222,7 @@ def check_vector(vector: Sequence[float], dimension: int | None, *, zero: bool =
         raise InvalidQueryError("vector must be a flat sequence of numbers.") from error
     if row.ndim != 1 or not len(row) or row.dtype.kind not in "fiu":
         raise InvalidQueryError("vector must be a flat, non-empty sequence of numbers.")
-    largest = float(np.abs(row).max())
-    if not largest < _FLOAT32_END:
-        raise InvalidQueryError("vector holds a value that is not finite; embed it again.")
-    if not (zero or largest):
-        raise InvalidQueryError("vector is all zero; embed a query that holds words.")
-    if dimension is not None and len(row) != dimension:
-        raise InvalidQueryError(
-            f"vector has {len(row)} dimensions, the collection's vectors have {dimension};"
-            " embed the query with the collection's own model."
-        )
+    return len(row), float(np.abs(row).max())
 
 
 def check_owner(subject: str, collection: str) -> None:
