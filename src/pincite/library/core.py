@@ -377,6 +377,8 @@ class Library:
 
 def as_filter(where: Where) -> Filter | None:
     """The filter of any of the three ways to write one."""
+    if where is None:
+        return None
     if isinstance(where, str):
         from pincite.model.where import parse_where
 
