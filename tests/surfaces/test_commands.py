@@ -221,8 +221,19 @@ def test_a_search_without_a_hit_says_why(run: Run, ferry: Ferry) -> None:
     assert (nothing.returncode, nothing.stdout) == (empty.returncode, empty.stdout) == (0, "")
     assert nothing.stderr.startswith("No passage found")
     assert empty.stderr == (
-        "Collection 'other' is empty; this store has 'default'. `pincite index` fills it.\n"
+        "warning: Collection 'other' is empty; this store has 'default'. `pincite index` or "
+        "`Library.add` fills it.\n"
     )
+
+
+def test_a_collection_that_is_misspelt_is_told_of_in_json(run: Run, ferry: Ferry) -> None:
+    done = run("search", "wave", "--collection", "defalt", "--json", cwd=ferry.folder)
+
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["hits"]) == (0, [])
+    assert [w.partition(".")[2] for w in found["warnings"]] == [
+        " Did you mean 'default'? `pincite index` or `Library.add` fills it."
+    ]
 
 
 @pytest.mark.parametrize(

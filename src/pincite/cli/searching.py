@@ -11,7 +11,6 @@ from pincite.cli.options import Place, place_options
 from pincite.cli.terminal import escape, paint, warn, write, write_json
 
 if TYPE_CHECKING:
-    from pincite.library.core import Library
     from pincite.model.hits import Results
 
 __all__ = ["search"]
@@ -113,17 +112,14 @@ def search(
         for hit in results:
             how = results.explanations.get(hit.chunk.id)
             write_hit(lib, hit, how=how, tail=words_line(lib, hit) if words else "")
-        advice = "" if results.hits else _advice(lib, filtered=condition is not None)
+        lost = not results.hits and bool(lib.stats()["documents"])
+        advice = _advice(filtered=condition is not None) if lost else ""
     _close(results, advice)
     return 0
 
 
-def _advice(lib: Library, *, filtered: bool) -> str:
-    """What to do when nothing was found."""
-    if not lib.stats()["documents"]:
-        others = [collection.name for collection in lib.collections()]
-        known = f"; this store has {', '.join(map(repr, others))}" if others else ""
-        return f"Collection {lib.collection!r} is empty{known}. `pincite index` fills it."
+def _advice(*, filtered: bool) -> str:
+    """What to do when nothing was found among documents."""
     if filtered:
         return "No passage found that matches the filter; widen --where, or try other words."
     return "No passage found; try other words, --mode vector, or `pincite list`."
@@ -133,7 +129,8 @@ def _close(results: Results, advice: str) -> None:
     for warning in results.warnings:
         warn(f"warning: {escape(warning)}")
     if not results.hits:
-        warn(escape(advice))
+        if advice:
+            warn(escape(advice))
         return
     many = "passage" if len(results) == 1 else "passages"
     write(paint(f"{len(results)} {many} in {results.took_ms:.0f} ms", "dim"))

@@ -221,7 +221,7 @@ class Library:
         ``where`` (a filter, its text or its dict form) restricts candidates before scoring.
         ``alpha`` weighs the vector side of hybrid (None: the collection's default). ``explain``
         fills ``Results.explanations``: how each hit's keyword score came about. ``partial`` turns
-        a failing leg into a warning.
+        a failing leg into a warning. ``Results.warnings`` says so when the collection is empty.
 
         Raises ``InvalidQueryError`` for a blank query, ``k < 1``, ``offset < 0``, ``alpha``
         outside [0, 1] or a filter that the fields cannot serve.
@@ -235,6 +235,8 @@ class Library:
             warnings.append(deep)
         if mode != "vector" and not _has_words(query, hits):
             warnings.append("The query has no words to look up; the keyword side found nothing.")
+        if not hits:
+            warnings += self._emptiness()
         took = (time.perf_counter() - started) * 1000
         return Results(hits, warnings, took, self._explain(query, hits) if explain else {})
 
@@ -341,6 +343,17 @@ class Library:
             endpoint=model.endpoint,
             backend=backend or "pdfium",
         )
+
+    def _emptiness(self) -> list[str]:
+        """What to say of a collection without documents, as one that was never written has none."""
+        names = [collection.name for collection in self.collections()]
+        if self.collection in names:
+            return []
+        near = get_close_matches(self.collection, names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        known = f"; this store has {', '.join(map(repr, names))}" if names else ""
+        fill = "`pincite index` or `Library.add` fills it."
+        return [f"Collection {self.collection!r} is empty{known}.{hint} {fill}"]
 
     def _explain(self, query: str, hits: list[Hit]) -> dict[str, Explanation]:
         chunks = [hit.chunk for hit in hits]

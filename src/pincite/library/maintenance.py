@@ -125,10 +125,12 @@ def examine(
     """What ``doctor`` of the store says; with ``repair`` lost vectors are embedded again."""
     if isinstance(store, _Kept):
         with store.reporting(progress), Models(given) as models:
-            return store.doctor(repair=repair, embed=models)
-    if isinstance(store, _Examined):
-        return store.doctor(repair=repair)
-    raise _unable(store, "examine itself", "ask the server for its own checks")
+            found = store.doctor(repair=repair, embed=models)
+    elif isinstance(store, _Examined):
+        found = store.doctor(repair=repair)
+    else:
+        raise _unable(store, "examine itself", "ask the server for its own checks")
+    return [finding.told() for finding in found]
 
 
 def compact(store: SyncStore, progress: Report | None) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 __all__ = ["Finding"]
+
+_ADVICE = re.compile(r"[.;] [Rr]un (?:`pincite doctor --repair`|doctor with repair)[^.]*(?=\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +17,9 @@ class Finding:
     place: str
     problem: str
     repaired: bool = False
+
+    def told(self) -> Finding:
+        """The finding; once repaired, without the advice to repair it."""
+        if not self.repaired:
+            return self
+        return replace(self, problem=_ADVICE.sub("", self.problem))

@@ -190,8 +190,18 @@ def test_remove_takes_a_document_out_of_both_legs(open_lib: Open, papers: Path) 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_empty_collection_answers_empty(open_lib: Open, mode: Any) -> None:
-    assert list(open_lib().search("anything", mode=mode)) == []
+def test_an_empty_collection_answers_empty_and_says_so(open_lib: Open, mode: Any) -> None:
+    found = open_lib().search("anything", mode=mode)
+
+    assert list(found) == []
+    assert [w for w in found.warnings if "Collection 'default' is empty" in w]
+
+
+def test_a_collection_with_documents_is_not_called_empty(open_lib: Open) -> None:
+    library = open_lib()
+    library.add(b"# Salt\n\nThe Dead Sea.", filename="salt.md")
+
+    assert library.search("zeppelin", mode="keyword").warnings == []
 
 
 @pytest.mark.parametrize("mode", MODES)
