@@ -176,7 +176,7 @@ class Vectors {
     Guarded guard_;
     pincite::Rows rows_;
     mutable std::once_flag inverted_;
-    std::atomic<bool> absent_{false};
+    std::atomic<bool> absent_{true};
     mutable pincite::Places place_of_;  // of each row, once a filter asked for it
 };
 

@@ -97,13 +97,15 @@ Hits dense_search(const std::vector<Step>& steps, const Prepared& query, std::si
                   bool unit) {
     std::vector<float> values = query.values;
     const double power = unit ? 1.0 : scale(values);
-    const float margin = unit ? 1.0F : length(values);
+    const float longer = unit ? 1.0F : length(values);
     Wanted wanted{values.data(), k, unit ? 1.0F : kInfinity, -kInfinity, power};
     Hits hits;
     for (std::size_t part = 0; part < steps.size(); ++part) {
         const Step& step = steps[part];
         Effort effort = step.effort;
-        effort.margin *= margin;
+        effort.gap *= longer;  // efforts are of queries of unit length
+        effort.own_gap *= longer;
+        effort.margin *= longer;
         const Candidates found = step.coded != nullptr
                                      ? coded_candidates(*step.coded, step.kept, wanted, effort)
                                      : exact_candidates(step.rows, step.places, wanted);

@@ -186,7 +186,7 @@ def _recalls(
     return {share: found[share] / max(right[share], 1) for share in shares}
 
 
-_GATHERED = 100  # so few kept rows are always scored, whatever the segments
+_GATHERED = 512  # so few kept rows are always scored, whatever the segments
 
 
 @pytest.mark.skipif(native() is None, reason="the pure path scores all, whatever the size")
@@ -210,7 +210,7 @@ def test_segments_of_every_kind_answer_like_the_exact_scan(seed, metric, order, 
 
     recalls = _recalls(index, queries, (1.0, 0.7, 0.3, 0.03, 0.003), k)
 
-    assert min(recalls.values()) >= 0.85, recalls  # products with long vectors: .925 was met
+    assert min(recalls.values()) >= 0.94, recalls  # of so few answers; .97 was the least met
 
 
 @pytest.mark.skipif(native() is None, reason="the pure path scores all, whatever the size")

@@ -1,7 +1,7 @@
 """How many lists and exact scores a segment needs, found by asking it for what is known.
 
 Rows of the segment, spread over it, serve as queries. For the nearest 10, 100 and 1,000 other rows
-of each, the cheapest pair of a gap between lists and a number of exact scores is taken that finds
+of each (of a small segment instead of 1,000 as many as an eighth of it), the cheapest pair of a gap between lists and a number of exact scores is taken that finds
 ``TARGET`` of them.
 """
 
@@ -73,7 +73,8 @@ def calibrated(
     """The rule of a segment; ``exact`` and ``codes`` are the extension's readers of it."""
     rows, lists = len(vectors), len(starts) - 1
     samples = _samples(vectors, exact, codes, order, starts)
-    reaches = [r for r in _REACHES if r <= samples.nearest.shape[1]]
+    most = samples.nearest.shape[1]
+    reaches = sorted({min(reach, most) for reach in _REACHES})
     found, excess = [], [np.zeros(1)]
     for reach in reaches:
         asked = samples if reach == reaches[0] else samples.some(_FEWER)

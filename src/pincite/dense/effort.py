@@ -24,8 +24,10 @@ _BLOCK: Final = 16  # rows that are estimated together
 _HALF: Final = 0.5
 # Queries are less like the rows than rows are like each other: headings against passages need
 # gaps wider by so much of the first to find what calibration does (benchmarks/dense.py).
-_UNLIKE: Final = 0.1
+_UNLIKE: Final = 0.15
 _EVERY: Final = math.inf  # the gap of the farthest list
+_BEYOND: Final = 2.0  # so many times the last reach may be taken from the line through it
+_GATHERED: Final = 512  # so few kept rows are always scored: some 50 microseconds
 
 
 class Effort(NamedTuple):
@@ -60,13 +62,15 @@ class Rule:
 
     def effort(self, k: int, kept: int) -> Effort | None:
         """For the k best of ``kept`` rows; None when scoring all of those exactly is cheaper."""
-        if kept <= k:
+        if kept <= max(k, _GATHERED):
             return None
         share = kept / self.rows
         reach = k / share
         depth = max(2 * k, math.ceil(_between(self.reach, self.depth, reach) * share))
         scanned = min(float(self.rows), _between(self.reach, self.scanned, reach))
         gap = self._gap(reach)
+        if gap == _EVERY:
+            scanned = float(self.rows)
         if share > _HALF:
             cost = scanned + depth * _ROW
             effort = Effort(gap, gap, 0, depth)
@@ -77,10 +81,10 @@ class Rule:
         return None if exact <= cost + self.lists else effort
 
     def _gap(self, reach: float) -> float:
-        """Linear in the logarithm of the reach, also beyond the last one that was measured."""
+        """Linear in the logarithm of the reach, also a little beyond the last one."""
         if reach <= self.reach[0]:
             return self.gap[0] + _UNLIKE * self.gap[0]
-        if len(self.reach) == 1:
+        if len(self.reach) == 1 or reach > _BEYOND * self.reach[-1]:
             return _EVERY
         upper = next((i for i, r in enumerate(self.reach) if reach <= r), len(self.reach) - 1)
         low, high = self.reach[upper - 1], self.reach[upper]

@@ -43,6 +43,7 @@ class Vectors:
         if self._mapped.size != rows * dimension or not dimension:
             raise _corrupt(file, f"its vectors are not {rows} of {dimension} dimensions")
         self._mapped = self._mapped.reshape(self.shape)
+        file.ask(*(name for name in file.names if name.startswith(("vector_", "code_"))))
         self._order: NDArray[np.uint32] | None = None
         self._places: NDArray[np.uint32] | None = None
         if "vector_order" in file.names:

@@ -242,6 +242,18 @@ class SegmentFile:
         data = self._data[entry.offset : entry.offset + entry.nbytes]
         return data, self._crcs[4 * entry.first_crc : 4 * (entry.first_crc + len(entry.checked))]
 
+    def ask(self, *names: str) -> None:
+        """Have the system read these arrays of a mapped file, all at once, without waiting."""
+        mapped = self._data.obj
+        if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_WILLNEED"):
+            return
+        for name in names:
+            entry = self._entry(name)
+            begin = entry.offset // mmap.PAGESIZE * mmap.PAGESIZE
+            if entry.nbytes:
+                size = entry.offset + entry.nbytes - begin
+                mapped.madvise(mmap.MADV_WILLNEED, begin, size)
+
     def verify(self) -> None:
         """Check every block of every array again, and that the bytes between arrays are zero."""
         end = self._body

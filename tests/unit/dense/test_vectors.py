@@ -90,6 +90,27 @@ def test_the_pure_path_reads_lists(rows, arrays, older, monkeypatch):
     assert _answers(_held(arrays), rows)[-3 * 12 :] == few
 
 
+def test_how_long_a_query_is_changes_no_product_that_is_found(rows, arrays):
+    generator = np.random.default_rng(8)
+    stretched = (rows * generator.uniform(0.5, 3.0, (ROWS, 1))).astype(np.float16)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codes, "LIST_ROWS", 2000)
+        part = _held(vector_arrays(stretched))
+    wide, right = stretched.astype(np.float64), 0
+
+    for query in generator.normal(size=(40, DIMENSION)):
+        found = [
+            search_vectors(
+                [part], [None], [None], query * times, 10, row_id=_row_id, normalized=False
+            )
+            for times in (1.0, 1.9, 30.0)
+        ]
+        rows_found = [[row for _, row, _ in hits] for hits in found]
+        assert rows_found[0] == rows_found[1] == rows_found[2]
+        right += len(set(np.argsort(-(wide @ query))[:10]) & set(rows_found[0]))
+    assert right >= 0.97 * 400
+
+
 def test_pages_that_are_gone_change_no_answer(rows, arrays, tmp_path, monkeypatch):
     """A segment too large to be read whole asks for the pages it needs."""
     wanted = _answers(_held(arrays), rows)
