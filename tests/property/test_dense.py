@@ -210,7 +210,7 @@ def test_segments_of_every_kind_answer_like_the_exact_scan(seed, metric, order, 
 
     recalls = _recalls(index, queries, (1.0, 0.7, 0.3, 0.03, 0.003), k)
 
-    assert min(recalls.values()) >= 0.94, recalls  # of so few answers; .97 was the least met
+    assert min(recalls.values()) >= 0.95, recalls  # .973 was the least of 46 indexes
 
 
 @pytest.mark.skipif(native() is None, reason="the pure path scores all, whatever the size")

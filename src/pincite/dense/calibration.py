@@ -1,8 +1,8 @@
 """How many lists and exact scores a segment needs, found by asking it for what is known.
 
 Rows of the segment, spread over it, serve as queries. For the nearest 10, 100 and 1,000 other rows
-of each (of a small segment instead of 1,000 as many as an eighth of it), the cheapest pair of a gap between lists and a number of exact scores is taken that finds
-``TARGET`` of them.
+of each (an eighth of a small segment in place of 1,000), the cheapest pair of a gap between lists
+and a number of exact scores is taken that finds ``TARGET`` of them.
 """
 
 from __future__ import annotations
