@@ -17,7 +17,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.indexing.bibliographic import BIBLIOGRAPHIC_KEYS, extract_metadata
 from pincite.parsing.registry import parse
@@ -46,6 +46,7 @@ def verdict(expected: Any, found: Any) -> str:
 
 def main() -> int:
     """Print a line for each field of each file and the counts."""
+    require_kernels()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--expected", type=Path, required=True)

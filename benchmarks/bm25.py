@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from report import write_report
+from report import require_kernels, write_report
 
 K = 10
 QUERIES = 1000
@@ -543,6 +543,7 @@ def plot(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="what corpus.py wrote")
     parser.add_argument("--chunks", type=int, default=MILLION)

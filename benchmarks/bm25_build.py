@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from report import write_report
+from report import require_kernels, write_report
 
 CONTENDERS = ("tantivy", "pincite-1", "pincite-2")
 
@@ -91,6 +91,7 @@ def summary(runs: list[dict[str, float]]) -> dict[str, float]:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--chunks", type=int, default=1_000_000)

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from report import write_report
+from report import require_kernels, write_report
 
 BATCH = 1_000
 CONTENDERS = ("pincite", "tantivy", "sqlite")
@@ -179,6 +179,7 @@ def ask(process: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--chunks", type=int, default=1_000_000)

@@ -8,10 +8,11 @@ open what was prepared.
 `race`: every contender runs in this process on one thread; for each query all take turns, warm:
 they were asked the tuning queries before. `cpu` is processor time, which a busy machine disturbs
 less than the clock. `changes`: 1,000 rows added and 1,000 deleted, in memory and by each
-contender's own commit, on a copy. `memory`: a fresh process opens the index and searches 10,000
-times, then 1,000 times with the files' pages dropped before each hundred.
+contender's own commit, on a copy. `memory` and `reopen`: fresh processes that do nothing else
+(benchmarks/dense_alone.py); the `reopen_ms` of a race is taken where the others' data may just have
+driven an index's files out of memory.
 
-Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory
+Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory|reopen
      [--kind synthetic|static] [--rows 100000] [--dimension 384] [--peers pincite,numpy,flat,ivf]
      [--json OUT]
 
@@ -25,6 +26,7 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,7 @@ from typing import Any
 import numpy as np
 from dense_data import QUERIES, SHARES, Data, K, load_data, place
 from dense_peers import PEERS, Contender, Search, make
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.segments.kernels import kernels_in_use
 
@@ -150,65 +152,36 @@ def changes(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
     return {"changes": figures}
 
 
-_CHILD = """
-import gc, mmap, os, statistics, sys, time
-from pathlib import Path
-import numpy as np
-from pincite.dense.index import DenseIndex
-
-def held(what):
-    lines = open("/proc/self/smaps_rollup").read().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
-
-def evict():
-    for segment in index._state.segments:
-        segment.source.contents.obj.madvise(mmap.MADV_DONTNEED)
-    for file in folder.iterdir():
-        handle = os.open(file, os.O_RDONLY)
-        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(handle)
-
-def median(searches, every=0):
-    times, pss = [], []
-    for number in range(searches):
-        if every and number % every == 0:
-            pss.append(held("Pss:"))
-            evict()
-        start = time.perf_counter()
-        index.search(queries[number % len(queries)], 10)
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times), statistics.median(pss[1:]) if pss else 0.0
-
-folder, queries = Path(sys.argv[1]), np.load(sys.argv[2])
-small = DenseIndex()
-small.add([str(i) for i in range(50)], queries[:50])
-small.search(queries[0], 10)
-gc.collect()
-anonymous, pss = held("Anonymous"), held("Pss:")
-index = DenseIndex.open(folder)
-warm, _ = median(10000)
-used = held("Anonymous") - anonymous, held("Pss:") - pss
-cold, small = median(int(sys.argv[3]), every=100)
-print(warm, *used, cold, small - pss, sep=",")
-"""
-
-EVICTED = 1000
+REOPENED = 5
 
 
 def memory(home: Path) -> dict[str, Any]:
-    """Of a fresh process: its growth by 10,000 searches and their median; the median of more
-    searches, the files' pages dropped before each hundred, and how much is back at their end."""
-    files = [home / "pincite", home / "queries.npy"]
-    command = [sys.executable, "-c", _CHILD, *map(str, files), str(EVICTED)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    names = ("p50_ms", "anonymous_mb", "pss_mb", "evicted_p50_ms", "evicted_pss_mb")
-    values = (round(float(each), 4) for each in found.stdout.split(","))
-    figures = dict(zip(names, values, strict=True))
+    """Of a process that does nothing else: see benchmarks/dense_alone.py."""
+    figures = _alone("memory", home)
     sys.stdout.write(f"{figures}\n")
     return {"memory": figures}
 
 
+def reopen(home: Path) -> dict[str, Any]:
+    """Opening and the first search in fresh processes, the files in memory or dropped from it."""
+    figures = {}
+    for name in ("reopen", "reopen-dropped"):
+        _alone(name, home)
+        figures[name] = statistics.median(_alone(name, home)["ms"] for _ in range(REOPENED))
+    sys.stdout.write(f"{figures}\n")
+    return {"reopen": {"ms": figures["reopen"], "dropped_ms": figures["reopen-dropped"]}}
+
+
+def _alone(part: str, home: Path) -> dict[str, float]:
+    script = Path(__file__).with_name("dense_alone.py")
+    command = [sys.executable, str(script), part, str(home / "pincite"), str(home / "queries.npy")]
+    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, float] = json.loads(found.stdout)
+    return figures
+
+
 PARTS = {"prepare": prepare, "race": race, "changes": changes}
+ALONE = {"memory": memory, "reopen": reopen}
 
 
 def one_thread() -> None:
@@ -228,10 +201,11 @@ def one_thread() -> None:
 
 
 def main() -> None:
+    require_kernels()
     one_thread()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--part", choices=(*PARTS, "memory"), required=True)
+    parser.add_argument("--part", choices=(*PARTS, *ALONE), required=True)
     parser.add_argument("--kind", choices=("synthetic", "static"), default="synthetic")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=384)
@@ -240,8 +214,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     home = place(options.data, options.kind, options.rows, options.dimension)
-    if options.part == "memory":
-        part = memory(home)
+    if options.part in ALONE:
+        part = ALONE[options.part](home)
     else:
         data = load_data(options.data, options.kind, options.rows, options.dimension)
         data.asked, data.tuning = data.asked[: options.queries], data.tuning[: options.queries]

@@ -26,7 +26,7 @@ from typing import Any
 os.environ.update(TOKENIZERS_PARALLELISM="false", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
-from report import write_report
+from report import require_kernels, write_report
 
 import pincite.embedding
 from pincite.embedding.static import StaticModel
@@ -159,6 +159,7 @@ def agreement(folder: Path) -> dict[str, int]:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with chunks.txt")
     parser.add_argument("--documents", type=Path, help="folder of files to cut")

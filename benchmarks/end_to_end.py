@@ -31,7 +31,7 @@ from typing import Any
 os.environ.update(TOKENIZERS_PARALLELISM="false", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
-from report import write_report
+from report import require_kernels, write_report
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
@@ -92,6 +92,7 @@ def library(folder: Path) -> tuple[float, list[str]]:
 
 
 def main() -> int:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with chunks.txt")
     parser.add_argument("--passages", type=int, default=10_000)

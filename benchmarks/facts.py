@@ -17,7 +17,7 @@ import time
 import unicodedata
 from pathlib import Path
 
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.errors import PinciteError
 from pincite.parsing.registry import parse
@@ -46,6 +46,7 @@ def look(folder: Path, row: dict[str, str], backend: str) -> tuple[bool, str, fl
 
 def main() -> int:
     """Print a line for each file and the sum; the exit status is 0 when the run completes."""
+    require_kernels()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--backend", default="pdfium")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.model.fields import Field, FieldType, full_spec
 from pincite.model.filters import DeclaredFilter, Filter
@@ -204,6 +204,7 @@ def many_values(columns: Columns, repeats: int) -> dict[str, float]:
 
 
 def main() -> int:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=25)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from dense import one_thread
 from dense_data import K, bound, column, headings, load_data, place
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.library.core import Library
 from pincite.model.chunks import ChunkResult
@@ -203,6 +203,7 @@ def measure(folder: Path, home: Path, queries: np.ndarray) -> dict[str, Any]:
 
 
 def main() -> int:
+    require_kernels()
     one_thread()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)

@@ -49,7 +49,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.embedding.static import StaticModel
 from pincite.evaluation.metrics import evaluate
@@ -570,6 +570,7 @@ async def measure(arguments: argparse.Namespace, uri: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--corpus", type=Path, help="folder of benchmarks/corpus.py")
     parser.add_argument("--data", type=Path, help="folder of the judged sets")

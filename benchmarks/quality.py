@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.bm25.search import search_segments
 from pincite.bm25.segment import KeywordSegment, build_arrays
@@ -258,6 +258,7 @@ def measured(data: Path) -> dict[str, object]:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the judged sets")
     parser.add_argument("--json", type=Path, help="write the figures there")

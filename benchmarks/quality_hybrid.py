@@ -22,7 +22,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 from quality import BARS, Index, language_of, records
-from report import write_report
+from report import require_kernels, write_report
 
 from pincite.bm25.search import search_segments
 from pincite.embedding.client import DEFAULT_ENDPOINT, InferenceClient
@@ -157,6 +157,7 @@ def summary(rows: list[dict]) -> dict:
 
 
 def main() -> None:
+    require_kernels()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the judged sets")
     parser.add_argument("--json", type=Path, help="write the figures there")

@@ -10,7 +10,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["machine", "versions", "write_report"]
+from pincite.segments.kernels import kernels_in_use
+
+__all__ = ["machine", "require_kernels", "versions", "write_report"]
+
+
+def require_kernels() -> None:
+    """Every benchmark begins with this: figures of the pure path could pass for the native ones.
+
+    An extension of another version than the code falls back to it silently.
+    """
+    if kernels_in_use() != "native":
+        raise SystemExit(
+            "The compiled kernels are not in use: unset PINCITE_PURE and build the extension of "
+            "this tree, `python setup.py build_ext --inplace` (or `pip install -e .`)."
+        )
 
 
 def machine() -> dict[str, Any]:

@@ -29,7 +29,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from report import write_report
+from report import require_kernels, write_report
 
 BARS = {"help": 1.4, "search": 4.0}
 QUERY = "bulk moraine drift"
@@ -41,6 +41,7 @@ Cost = tuple[float, float]
 
 
 def main() -> int:
+    require_kernels()
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
         store = f"local:{Path(folder) / 'store'}"

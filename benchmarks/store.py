@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from report import write_report
+from report import require_kernels, write_report
 
 BAR_MS = 25.0
 DIMENSION, WORDS, VOCABULARY = 64, 12, 20_000
@@ -45,6 +45,7 @@ QUERY = "w00040 w00700 w05000"
 
 
 def main() -> int:
+    require_kernels()
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
         root = options.keep or Path(folder)

@@ -51,7 +51,7 @@ from urllib.request import urlopen
 
 import anyio
 import numpy as np
-from report import machine, write_report
+from report import machine, require_kernels, write_report
 
 from pincite.embedding.static import StaticModel
 from pincite.evaluation.metrics import evaluate
@@ -73,6 +73,7 @@ _SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER
 
 
 def main() -> int:
+    require_kernels()
     options = _options()
     if len(options.part) > 1:
         return _in_parts(options)
