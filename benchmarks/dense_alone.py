@@ -113,6 +113,7 @@ def reopen(folder: Path, queries: np.ndarray, *, dropped: bool) -> dict[str, flo
 
 def main() -> None:
     part, folder, queries = sys.argv[1], Path(sys.argv[2]), np.load(sys.argv[3])
+    queries = queries[queries.any(axis=1)]  # a model gives the zero vector for words it lacks
     if part == "memory":
         figures = memory(folder, queries)
     else:

@@ -47,10 +47,6 @@ Product product_portable(const std::uint16_t* row, const float* query, std::size
     return {total(dots), total(squares)};
 }
 
-float half_dot_portable(const std::uint16_t* row, const float* query, std::size_t dimension) {
-    return product_portable(row, query, dimension).dot;
-}
-
 double tree(double* sums) {
     for (std::size_t half = 4; half > 0; half /= 2) {
         for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
@@ -95,6 +91,18 @@ __attribute__((target("avx512f"))) Product product_avx512(const std::uint16_t* r
     return {total(left), total(right)};
 }
 
+__attribute__((target("avx2"))) inline float added(__m256 sum) {
+    const __m128 four =
+        _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+__attribute__((target("avx2"))) inline float added(const __m256* sums) {
+    return added(_mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])));
+}
+
+template <bool kSquared>
 __attribute__((target("avx2,f16c,fma"))) Product product_avx2(const std::uint16_t* row,
                                                               const float* query,
                                                               std::size_t dimension) {
@@ -107,42 +115,15 @@ __attribute__((target("avx2,f16c,fma"))) Product product_avx2(const std::uint16_
             const __m256 value =
                 _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at)));
             dots[part] = _mm256_fmadd_ps(value, _mm256_loadu_ps(query + at), dots[part]);
-            squares[part] = _mm256_fmadd_ps(value, value, squares[part]);
+            if constexpr (kSquared) squares[part] = _mm256_fmadd_ps(value, value, squares[part]);
         }
     }
-    float left[kLanes] = {}, right[kLanes] = {};
-    for (std::size_t part = 0; part < 4; ++part) {
-        _mm256_storeu_ps(left + 8 * part, dots[part]);
-        _mm256_storeu_ps(right + 8 * part, squares[part]);
+    Product result{added(dots), kSquared ? added(squares) : 0.0F};
+    for (std::size_t i = whole; i < dimension; ++i) {
+        const float value = widened(row[i]);
+        result.dot += value * query[i];
+        if constexpr (kSquared) result.squared += value * value;
     }
-    finish(row, query, whole, dimension, left, right);
-    return {total(left), total(right)};
-}
-
-__attribute__((target("avx2"))) inline float added(__m256 sum) {
-    const __m128 four =
-        _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
-    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-}
-
-__attribute__((target("avx2,f16c,fma"))) float half_dot_avx2(const std::uint16_t* row,
-                                                             const float* query,
-                                                             std::size_t dimension) {
-    __m256 sums[4];
-    for (auto& sum : sums) sum = _mm256_setzero_ps();
-    const std::size_t whole = dimension - dimension % kLanes;
-    for (std::size_t i = 0; i < whole; i += kLanes) {
-        for (std::size_t part = 0; part < 4; ++part) {
-            const std::size_t at = i + 8 * part;
-            const __m256 value =
-                _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at)));
-            sums[part] = _mm256_fmadd_ps(value, _mm256_loadu_ps(query + at), sums[part]);
-        }
-    }
-    float result = added(_mm256_add_ps(_mm256_add_ps(sums[0], sums[1]),
-                                       _mm256_add_ps(sums[2], sums[3])));
-    for (std::size_t i = whole; i < dimension; ++i) result += widened(row[i]) * query[i];
     return result;
 }
 
@@ -211,7 +192,6 @@ __attribute__((target("avx2,fma"))) void dots_avx2(const float* row, const float
 #endif
 
 using ProductKernel = Product (*)(const std::uint16_t*, const float*, std::size_t);
-using HalfDotKernel = float (*)(const std::uint16_t*, const float*, std::size_t);
 using ExactKernel = double (*)(const std::uint16_t*, const float*, std::size_t);
 
 #ifdef PINCITE_X86
@@ -232,16 +212,16 @@ bool has_avx512() {
 ProductKernel best_product() {
 #ifdef PINCITE_X86
     if (has_avx512()) return product_avx512;
-    if (has_avx2()) return product_avx2;
+    if (has_avx2()) return product_avx2<true>;
 #endif
     return product_portable;
 }
 
-HalfDotKernel best_half_dot() {
+ProductKernel best_half_dot() {
 #ifdef PINCITE_X86
-    if (has_avx2()) return half_dot_avx2;
+    if (has_avx2()) return product_avx2<false>;
 #endif
-    return half_dot_portable;
+    return product_portable;
 }
 
 ExactKernel best_exact() {
@@ -294,8 +274,8 @@ Product product(const std::uint16_t* row, const float* query, std::size_t dimens
 }
 
 float half_dot(const std::uint16_t* row, const float* query, std::size_t dimension) {
-    static const HalfDotKernel kernel = best_half_dot();
-    return kernel(row, query, dimension);
+    static const ProductKernel kernel = best_half_dot();
+    return kernel(row, query, dimension).dot;
 }
 
 double exact_product(const std::uint16_t* row, const float* query, std::size_t dimension) {

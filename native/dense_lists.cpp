@@ -112,7 +112,7 @@ Centroids::Centroids(const std::uint16_t* rows, std::size_t count, std::size_t p
 }
 
 float Centroids::product_with(std::size_t list, const float* rotated) const {
-    return product(row(list), rotated, padded_).dot;
+    return half_dot(row(list), rotated, padded_);
 }
 
 void Centroids::estimate_all(const CodedQuery& query, const float* rotated,
