@@ -154,7 +154,7 @@ class Scan {
         run(first, last - first, product_with(list));
         const float* values = estimates_.data() - first * kBlockRows;
         for (std::size_t place = begin; place < end; ++place) {
-            if (values[place] < top.bar() || !filter.holds(row(place))) continue;
+            if (values[place] < top.bar() || !filter.holds(place)) continue;
             top.offer(values[place], static_cast<std::uint32_t>(place));
         }
         return true;
@@ -163,24 +163,24 @@ class Scan {
     // Looks only at blocks that hold kept rows, and counts those.
     bool kept(const Estimate& list, const Kept& filter, Top& top, std::size_t& seen) {
         const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
-        estimates_.resize(kBlockRows);
-        const float centroid = begin < end ? product_with(list) : 0.0F;
-        for (std::size_t place = begin; place < end;) {
-            const std::size_t block = place / kBlockRows;
-            const std::size_t stop = std::min(end, (block + 1) * kBlockRows);
-            std::size_t found = 0;
-            std::uint32_t places[kBlockRows];
-            for (; place < stop; ++place) {
-                places[found] = static_cast<std::uint32_t>(place);
-                found += filter.holds(row(place));
+        const std::size_t last = (end + kBlockRows - 1) / kBlockRows;
+        bool weighed = false;
+        float centroid = 0.0F;
+        for (std::size_t block = begin / kBlockRows; block < last;) {
+            std::size_t stop = block;
+            while (stop < last && filter.within(stop, begin, end) != 0) ++stop;
+            if (stop > block) {
+                if (!holds(block, stop)) return false;
+                if (!weighed) centroid = product_with(list);
+                weighed = true;
+                estimates_.resize((stop - block) * kBlockRows);
+                run(block, stop - block, centroid);
+                const float* values = estimates_.data();
+                for (; block < stop; ++block, values += kBlockRows) {
+                    seen += offer(values, block, filter.within(block, begin, end), top);
+                }
             }
-            if (found == 0) continue;
-            if (!holds(block, block + 1)) return false;
-            seen += found;
-            run(block, 1, centroid);
-            for (std::size_t i = 0; i < found; ++i) {
-                top.offer(estimates_[places[i] - block * kBlockRows], places[i]);
-            }
+            ++block;
         }
         return true;
     }
@@ -197,6 +197,17 @@ class Scan {
     Top top;
 
    private:
+    // Of a block's estimates those whose bits are set; how many they are.
+    static std::size_t offer(const float* values, std::size_t block, unsigned bits, Top& top) {
+        std::size_t found = 0;
+        for (std::size_t lane = 0; bits != 0; ++lane, bits >>= 1) {
+            if ((bits & 1U) == 0) continue;
+            top.offer(values[lane], static_cast<std::uint32_t>(block * kBlockRows + lane));
+            ++found;
+        }
+        return found;
+    }
+
     void weigh_lists() {
         const std::size_t count = coded_->centroids->count();
         coded_->centroids->estimate_all(query_, rotated_.data(), estimates_);

@@ -27,11 +27,23 @@ struct Candidates {
 // Where rows lie, ascending.
 using Places = std::vector<std::uint32_t>;
 
-// The rows that may be found: all with null data; else those whose flag is set.
+// The places of codes that may be found: all with null data; else those whose bit is set, the
+// lowest of a block for its first place.
 struct Kept {
-    const std::uint8_t* flags = nullptr;
-    bool holds(std::size_t row) const { return flags == nullptr || flags[row]; }
+    const std::uint16_t* blocks = nullptr;
+    bool holds(std::size_t place) const {
+        return blocks == nullptr || (blocks[place / kBlockRows] >> (place % kBlockRows) & 1) != 0;
+    }
+    // Of a block, those in [begin, end).
+    unsigned within(std::size_t block, std::size_t begin, std::size_t end) const {
+        unsigned bits = blocks[block];
+        const std::size_t first = block * kBlockRows;
+        if (first < begin) bits = bits >> (begin - first) << (begin - first);
+        if (first + kBlockRows > end) bits &= (1U << (end - first)) - 1;
+        return bits;
+    }
 };
+static_assert(kBlockRows == 16, "a block's places are the bits of a word");
 
 struct Wanted {
     const float* query;

@@ -312,22 +312,38 @@ class Plan {
     void add(const Vectors& vectors, const Codes* codes, const Mask& mask,
              const std::optional<Effort>& effort) {
         const pincite::Rows& rows = vectors.rows();
-        pincite::Step step{rows, nullptr, {flags(mask, rows.count)}, {}, nullptr};
+        const std::uint8_t* kept = flags(mask, rows.count);
+        pincite::Step step{rows, nullptr, {}, {}, nullptr};
         if (codes != nullptr && effort) {
             const auto [gap, own_gap, seen, depth, margin] = *effort;
             require(depth > 0, "depth must be at least 1");
             step.coded = &codes->coded();
             require(step.coded->rows.count == rows.count, "the codes do not fit the rows");
             step.effort = {gap, own_gap, seen, std::min(depth, rows.count), margin};
-        } else if (step.kept.flags != nullptr) {
-            step.places = &places_.emplace_back(vectors.places(step.kept.flags));
+            if (kept != nullptr) step.kept.blocks = bits(*step.coded, kept);
+        } else if (kept != nullptr) {
+            step.places = &places_.emplace_back(vectors.places(kept));
         }
         steps_.push_back(step);
+    }
+
+    // The flags of rows as bits of the places of their codes.
+    const std::uint16_t* bits(const pincite::CodedRows& coded, const std::uint8_t* kept) {
+        const std::size_t count = coded.rows.count;
+        auto& blocks = bits_.emplace_back((count + pincite::kBlockRows - 1) / pincite::kBlockRows);
+        for (std::size_t place = 0; place < count; ++place) {
+            const std::size_t row = coded.order != nullptr ? coded.order[place] : place;
+            const unsigned bit = kept[row] != 0 ? 1U : 0U;
+            blocks[place / pincite::kBlockRows] |=
+                static_cast<std::uint16_t>(bit << (place % pincite::kBlockRows));
+        }
+        return blocks.data();
     }
 
     std::vector<pincite::Step> steps_;
     std::vector<Owner> owners_;
     std::deque<pincite::Places> places_;  // whose addresses stay
+    std::deque<std::vector<std::uint16_t>> bits_;
 };
 
 py::array_t<std::uint16_t> train(const Array<std::uint16_t>& rows, std::size_t lists,
