@@ -163,6 +163,10 @@ class Scan {
     // Looks only at blocks that hold kept rows, and counts those.
     bool kept(const Estimate& list, const Kept& filter, Top& top, std::size_t& seen) {
         const std::size_t begin = coded_->starts[list.place], end = coded_->starts[list.place + 1];
+        if (filter.blocks == nullptr) {
+            seen += end - begin;
+            return whole(list, filter, top);
+        }
         const std::size_t last = (end + kBlockRows - 1) / kBlockRows;
         bool weighed = false;
         float centroid = 0.0F;
@@ -186,17 +190,22 @@ class Scan {
     }
 
     std::size_t row(std::size_t place) const {
-        return coded_->order != nullptr ? coded_->order[place] : place;
+        return coded_->order != nullptr ? coded_->order[whole(place)] : whole(place);
     }
 
     // Where the vector of a code lies.
     std::size_t vector(std::size_t place) const {
-        return coded_->order == coded_->rows.order ? place : row(place);
+        return coded_->order == coded_->rows.order ? whole(place) : row(place);
     }
 
     Top top;
 
    private:
+    // The place of a code among all.
+    std::size_t whole(std::size_t place) const {
+        return coded_->places != nullptr ? coded_->places[place] : place;
+    }
+
     // Of a block's estimates those whose bits are set; how many they are.
     static std::size_t offer(const float* values, std::size_t block, unsigned bits, Top& top) {
         std::size_t found = 0;

@@ -98,6 +98,7 @@ struct CodedRows {
     float scale = 1.0F;
     std::shared_ptr<const Centroids> centroids;
     std::shared_ptr<const Rotation> rotation;
+    const std::uint32_t* places = nullptr;  // of some codes among all of them; null: all are here
 };
 
 // The same among the kept rows that their codes put first.

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "dense_narrow.hpp"
 #include "dense_search.hpp"
 
 namespace py = pybind11;
@@ -254,25 +255,28 @@ using Effort = std::tuple<float, float, std::size_t, std::size_t, float>;
 class Plan {
    public:
     // A step for each segment: its vectors; its codes, a mask of the kept rows, an effort, or None.
-    explicit Plan(const py::list& steps) {
+    explicit Plan(const py::list& steps) : made_(std::make_shared<Steps>()) {
         for (const py::handle step : steps) {
             auto [vectors, codes, mask, effort] =
                 step.cast<std::tuple<std::shared_ptr<Vectors>, std::shared_ptr<Codes>, Mask,
                                      std::optional<Effort>>>();
             require(vectors != nullptr, "a step needs vectors");
-            require(steps_.empty() || vectors->rows().dimension == steps_[0].rows.dimension,
+            require(made_->empty() || vectors->rows().dimension == made_->front().rows.dimension,
                     "all rows must be as wide");
             add(*vectors, codes.get(), mask, effort);
             owners_.push_back({std::move(vectors), std::move(codes), std::move(mask)});
         }
+        steps_ = made_;
     }
 
     // The query's largest magnitude, the damage that was met and in which segment, and the k best.
-    py::tuple search(const py::array& query, std::size_t k, bool unit) const {
+    py::tuple search(const py::array& query, std::size_t k, bool unit) {
         require(k > 0, "k must be at least 1");
-        require(query.ndim() == 1 && (steps_.empty() ||
-                                      size_of(query.size()) == steps_[0].rows.dimension),
+        require(query.ndim() == 1 && (steps_->empty() ||
+                                      size_of(query.size()) == steps_->front().rows.dimension),
                 "the query must be as wide as the rows");
+        if (used_ < kOften && ++used_ == kOften) narrow();
+        const std::shared_ptr<const Steps> steps = steps_;
         const std::vector<double> values = widened(query);
         pincite::Prepared prepared;
         pincite::Hits hits;
@@ -281,7 +285,7 @@ class Plan {
             prepared = pincite::prepared(values.data(), values.size(), unit);
             const double most = unit ? kMostUnit : kMost;
             if (prepared.largest > 0.0 && prepared.largest <= most) {
-                hits = pincite::dense_search(steps_, prepared, k, unit);
+                hits = pincite::dense_search(*steps, prepared, k, unit);
             }
         }
         return py::make_tuple(prepared.largest, named(hits.damage), hits.part,
@@ -299,6 +303,11 @@ class Plan {
         const auto wide = py::array_t<double, py::array::c_style | py::array::forcecast>(query);
         return {wide.data(), wide.data() + size};
     }
+
+    using Steps = std::vector<pincite::Step>;
+
+    static constexpr std::size_t kOften = 2;   // a filter that comes again is worth packing for
+    static constexpr std::size_t kNarrow = 8;  // and one that keeps a row in so many
 
     static constexpr double kMostUnit = std::numeric_limits<double>::max();
     static constexpr double kMost = double(std::numeric_limits<float>::max());
@@ -324,7 +333,29 @@ class Plan {
         } else if (kept != nullptr) {
             step.places = &places_.emplace_back(vectors.places(kept));
         }
-        steps_.push_back(step);
+        made_->push_back(step);
+    }
+
+    // Packs the codes that filters keep. Searches that run go on with the steps that they have.
+    void narrow() {
+        auto steps = std::make_shared<Steps>(*steps_);
+        for (pincite::Step& step : *steps) {
+            if (step.coded == nullptr || step.kept.blocks == nullptr || !few(step)) continue;
+            auto packed = pincite::narrowed(*step.coded, step.kept);
+            if (packed == nullptr) continue;  // the search says what is damaged
+            step.coded = &packed->coded;
+            step.kept = {};
+            packed_.push_back(std::move(packed));
+        }
+        steps_ = std::move(steps);
+    }
+
+    static bool few(const pincite::Step& step) {
+        std::size_t kept = 0;
+        for (std::size_t place = 0; place < step.rows.count; ++place) {
+            kept += step.kept.holds(place) ? 1 : 0;
+        }
+        return kept * kNarrow <= step.rows.count;
     }
 
     // The flags of rows as bits of the places of their codes.
@@ -340,10 +371,13 @@ class Plan {
         return blocks.data();
     }
 
-    std::vector<pincite::Step> steps_;
+    std::shared_ptr<Steps> made_;
+    std::shared_ptr<const Steps> steps_;
+    std::size_t used_ = 0;
     std::vector<Owner> owners_;
     std::deque<pincite::Places> places_;  // whose addresses stay
     std::deque<std::vector<std::uint16_t>> bits_;
+    std::vector<std::shared_ptr<const pincite::Narrowed>> packed_;
 };
 
 py::array_t<std::uint16_t> train(const Array<std::uint16_t>& rows, std::size_t lists,

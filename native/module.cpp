@@ -27,7 +27,7 @@ std::uint32_t checksum(const pybind11::buffer& bytes) {
 
 PYBIND11_MODULE(_native, module) {
     module.doc() = "Compiled kernels of Pincite; pincite.segments.kernels decides when they run.";
-    module.attr("KERNEL_VERSION") = 13;
+    module.attr("KERNEL_VERSION") = 14;
     module.def("crc32", &checksum, pybind11::arg("bytes"), "As zlib.crc32 has it.");
     pincite::bm25::bind(module);
     pincite::bind_build(module);

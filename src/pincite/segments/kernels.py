@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KERNEL_VERSION", "PURE_COMFORT", "kernels_in_use", "native", "warn_when_slow"]
 
-KERNEL_VERSION = 13
+KERNEL_VERSION = 14
 
 _FOUND: list[ModuleType | None] = []
 
