@@ -339,14 +339,19 @@ class Plan {
     // Packs the codes that filters keep. Searches that run go on with the steps that they have.
     void narrow() {
         auto steps = std::make_shared<Steps>(*steps_);
-        for (pincite::Step& step : *steps) {
-            if (step.coded == nullptr || step.kept.blocks == nullptr || !few(step)) continue;
-            auto packed = pincite::narrowed(*step.coded, step.kept);
-            if (packed == nullptr) continue;  // the search says what is damaged
-            step.coded = &packed->coded;
-            step.kept = {};
-            packed_.push_back(std::move(packed));
+        std::vector<std::shared_ptr<const pincite::Narrowed>> made;
+        {
+            py::gil_scoped_release released;
+            for (pincite::Step& step : *steps) {
+                if (step.coded == nullptr || step.kept.blocks == nullptr || !few(step)) continue;
+                auto packed = pincite::narrowed(*step.coded, step.kept);
+                if (packed == nullptr) continue;  // the search says what is damaged
+                step.coded = &packed->coded;
+                step.kept = {};
+                made.push_back(std::move(packed));
+            }
         }
+        packed_ = std::move(made);
         steps_ = std::move(steps);
     }
 
