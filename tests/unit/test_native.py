@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -377,3 +378,38 @@ def test_checksums_are_those_of_zlib(start):
         assert kernels.native().crc32(data[:size]) == zlib.crc32(data[:size])
     with pytest.raises(ValueError, match="contiguous"):
         kernels.native().crc32(data[::2])
+
+
+def test_a_benchmark_says_what_to_do_where_the_kernels_are_not_in_use(tmp_path):
+    script = Path(__file__).parents[2] / "benchmarks" / "dense.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--data", str(tmp_path), "--part", "race"],
+        env=os.environ | {"PINCITE_PURE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "build_ext --inplace" in done.stderr
+
+
+def test_ids_are_named_as_python_would():
+    names = [b"", "\u00e4".encode(), b"\xed\xa0\x80", "\u65e5\u672c".encode(), b"a" * 300]
+    ends = np.cumsum([0, *map(len, names)]).astype(np.uint64)
+    verified = bytearray([1, 1, 0])
+    strings = kernels.native().IdStrings(b"".join(names), ends, verified, 2)
+    wanted = [name.decode("utf-8", "surrogatepass") for name in names]
+
+    assert strings.ids([3, 0, 2, 2]) == [wanted[3], wanted[0], wanted[2], wanted[2]]
+    assert strings.ids(np.arange(4)) == wanted[:4]
+    assert strings.ids([1, 4]) is None
+    verified[2] = 1
+    assert strings.ids([1, 4]) == [wanted[1], wanted[4]]
+    assert strings.ids([5]) is None
+    with pytest.raises(ValueError):
+        kernels.native().IdStrings(b"", ends, bytearray(2), 2)
+    ends[2:] += np.uint64(500)
+    assert strings.ids([1]) is None
+    with pytest.raises(UnicodeDecodeError):
+        kernels.native().IdStrings(b"\xff\xfe", np.array([0, 2], np.uint64), b"\1", 8).ids([0])
