@@ -380,7 +380,7 @@ def test_checksums_are_those_of_zlib(start):
         kernels.native().crc32(data[::2])
 
 
-def test_a_benchmark_says_what_to_do_where_the_kernels_are_not_in_use(tmp_path):
+def test_the_process_of_a_benchmark_ends_where_the_kernels_are_not_in_use(tmp_path):
     script = Path(__file__).parents[2] / "benchmarks" / "dense.py"
     done = subprocess.run(
         [sys.executable, str(script), "--data", str(tmp_path), "--part", "race"],
