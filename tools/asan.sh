@@ -26,7 +26,9 @@ cd "$ROOT"
 [ $# -gt 0 ] || set -- tests/unit/test_native.py tests/unit/text/test_kernels.py \
     tests/unit/bm25/test_builder.py tests/unit/bm25/test_search.py tests/unit/bm25/test_segment.py \
     tests/unit/bm25/test_compact.py tests/property/test_bm25_kernels.py \
-    tests/unit/dense/test_search.py tests/unit/dense/test_vectors.py tests/property/test_damage.py tests/property/test_bm25.py \
+    tests/unit/dense/test_search.py tests/unit/dense/test_vectors.py \
+    tests/unit/dense/test_narrow.py tests/property/test_fusion_kernels.py \
+    tests/property/test_damage.py tests/property/test_bm25.py \
     -k "not process and not plane"
 # Python frees little at its end: leaks are not looked for. The interpreter is not instrumented, so
 # the runtime has to be loaded before it.
