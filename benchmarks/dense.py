@@ -8,11 +8,11 @@ open what was prepared.
 `race`: every contender runs in this process on one thread; for each query all take turns, warm:
 they were asked the tuning queries before. `cpu` is processor time, which a busy machine disturbs
 less than the clock. `changes`: 1,000 rows added and 1,000 deleted, in memory and by each
-contender's own commit, on a copy. `memory` and `reopen`: fresh processes that do nothing else
-(benchmarks/dense_alone.py); the `reopen_ms` of a race is taken where the others' data may just have
-driven an index's files out of memory.
+contender's own commit, on a copy. `memory`, `group` (512 MB for a process and the files' pages) and
+`reopen`: fresh processes that do nothing else (benchmarks/dense_alone.py); the `reopen_ms` of a
+race is taken where the others' data may just have driven an index's files out of memory.
 
-Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory|reopen
+Run: python benchmarks/dense.py --data FOLDER --part prepare|race|changes|memory|group|reopen
      [--kind synthetic|static] [--rows 100000] [--dimension 384] [--peers pincite,numpy,flat,ivf]
      [--json OUT]
 
@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 from dense_data import QUERIES, SHARES, Data, K, load_data, place
 from dense_peers import PEERS, Contender, Search, make
+from memory_group import run_in_group
 from report import require_kernels, write_report
 
 from pincite.segments.kernels import kernels_in_use
@@ -153,6 +154,7 @@ def changes(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
 
 
 REOPENED = 5
+GROUP_MB, FRESH = 512, 11_000
 
 
 def memory(home: Path) -> dict[str, Any]:
@@ -160,6 +162,29 @@ def memory(home: Path) -> dict[str, Any]:
     figures = _alone("memory", home)
     sys.stdout.write(f"{figures}\n")
     return {"memory": figures}
+
+
+def group(home: Path) -> dict[str, Any]:
+    """The median after 10,000 searches, in a memory group and without: with the queries of the
+    race again and again, and with as many that differ (rows of the index, each moved a little)."""
+    figures: dict[str, Any] = {"megabytes": GROUP_MB}
+    with tempfile.TemporaryDirectory(dir=home) as folder:
+        fresh = Path(folder) / "queries.npy"
+        np.save(fresh, _moved(np.load(home / "rows.npy", mmap_mode="r")))
+        for name, queries in (("again", home / "queries.npy"), ("fresh", fresh)):
+            command = _command("group", home, queries)
+            held = json.loads(run_in_group(command, GROUP_MB))
+            free = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            figures[name] = {**held, "free_p50_ms": json.loads(free.stdout)["p50_ms"]}
+    sys.stdout.write(f"{figures}\n")
+    return {"group": figures}
+
+
+def _moved(rows: np.ndarray) -> np.ndarray:
+    generator = np.random.default_rng(17)
+    chosen = np.asarray(rows[np.sort(generator.choice(len(rows), FRESH, replace=False))])
+    noise = generator.standard_normal(chosen.shape, dtype=np.float32) / rows.shape[1] ** 0.5
+    return generator.permutation(chosen + 0.5 * noise)
 
 
 def reopen(home: Path) -> dict[str, Any]:
@@ -173,15 +198,19 @@ def reopen(home: Path) -> dict[str, Any]:
 
 
 def _alone(part: str, home: Path) -> dict[str, float]:
-    script = Path(__file__).with_name("dense_alone.py")
-    command = [sys.executable, str(script), part, str(home / "pincite"), str(home / "queries.npy")]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found = subprocess.run(_command(part, home), stdout=subprocess.PIPE, text=True, check=True)
     figures: dict[str, float] = json.loads(found.stdout)
     return figures
 
 
+def _command(part: str, home: Path, queries: Path | None = None) -> list[str]:
+    script = Path(__file__).with_name("dense_alone.py")
+    files = home / "pincite", queries or home / "queries.npy"
+    return [sys.executable, str(script), part, *map(str, files)]
+
+
 PARTS = {"prepare": prepare, "race": race, "changes": changes}
-ALONE = {"memory": memory, "reopen": reopen}
+ALONE = {"memory": memory, "group": group, "reopen": reopen}
 
 
 def one_thread() -> None:
