@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -26,18 +27,37 @@ void require(bool holds, const char* what) {
 
 // Adds scale * row, one product and one sum after the other as NumPy does.
 PINCITE_CLONES
-void add_rows(const std::int8_t* rows, const float* scales, std::size_t width,
-              const std::uint16_t* ids, std::size_t count, float* sums) {
-    for (std::size_t at = 0; at < count; ++at) {
-        const std::int8_t* row = rows + ids[at] * width;
-        const float scale = scales[ids[at]];
-        for (std::size_t d = 0; d < width; ++d) sums[d] += scale * static_cast<float>(row[d]);
-    }
+void add_row(const std::int8_t* row, float scale, std::size_t width, float* sums) {
+    for (std::size_t d = 0; d < width; ++d) sums[d] += scale * static_cast<float>(row[d]);
 }
 
+// How often each piece of a text stands in it, in the order in which they come first.
+class Counts {
+public:
+    explicit Counts(std::size_t pieces) : counts_(pieces, 0) {}
+
+    const std::vector<std::uint16_t>& of(const std::uint16_t* ids, std::size_t count) {
+        for (const std::uint16_t id : seen_) counts_[id] = 0;
+        seen_.clear();
+        for (std::size_t at = 0; at < count; ++at)
+            if (counts_[ids[at]]++ == 0) seen_.push_back(ids[at]);
+        return seen_;
+    }
+
+    // Past `most` a count grows by its square root only.
+    double damped(std::uint16_t id, double most) const {
+        const auto count = static_cast<double>(counts_[id]);
+        return count <= most ? count : std::sqrt(count * most);
+    }
+
+private:
+    std::vector<std::uint32_t> counts_;
+    std::vector<std::uint16_t> seen_;
+};
+
 py::array_t<float> static_sums(const Array<std::int8_t>& rows, const Array<float>& scales,
-                               const Array<std::uint16_t>& ids,
-                               const Array<std::int64_t>& starts) {
+                               const Array<std::uint16_t>& ids, const Array<std::int64_t>& starts,
+                               double share) {
     require(rows.ndim() == 2 && scales.size() == rows.shape(0), "each row needs a scale");
     require(starts.size() > 0, "there must be a first start");
     const auto width = static_cast<std::size_t>(rows.shape(1));
@@ -56,10 +76,14 @@ py::array_t<float> static_sums(const Array<std::int8_t>& rows, const Array<float
     {
         py::gil_scoped_release released;
         std::fill(out, out + texts * rows.shape(1), 0.0f);
-        for (py::ssize_t text = 0; text < texts; ++text)
-            add_rows(table, factors, width, pieces + first[text],
-                     static_cast<std::size_t>(first[text + 1] - first[text]),
-                     out + text * rows.shape(1));
+        Counts counts(static_cast<std::size_t>(rows.shape(0)));
+        for (py::ssize_t text = 0; text < texts; ++text) {
+            const auto size = static_cast<std::size_t>(first[text + 1] - first[text]);
+            const double most = std::max(1.0, share * static_cast<double>(size));
+            for (const std::uint16_t id : counts.of(pieces + first[text], size))
+                add_row(table + id * width, factors[id] * static_cast<float>(counts.damped(id, most)),
+                        width, out + text * rows.shape(1));
+        }
     }
     return sums;
 }
@@ -105,5 +129,6 @@ void bind_static(py::module_& module) {
         .def("ids", &ids_of, py::arg("text"), py::arg("other"),
              "The ids of a text as 16-bit integers; other gives those of words beyond ASCII.");
     module.def("static_sums", &static_sums, py::arg("rows"), py::arg("scales"), py::arg("ids"),
-               py::arg("starts"), "The sum of each text's scaled rows.");
+               py::arg("starts"), py::arg("share"),
+               "The sum of each text's scaled rows, frequent ones damped.");
 }

@@ -35,14 +35,14 @@ class Settings:
 
     width: int = 256
     widths: tuple[int, ...] = (64, 256)
-    rounds: int = 4
-    pairs: int = 512
+    rounds: int = 6
+    pairs: int = 1024
     taught: int = 1024
     rate: float = 2e-3
     temperature: float = 0.05
     similarity: float = 5.0
     nearest: float = 0.5
-    finding: float = 0.12
+    finding: float = 0.2
     frequency: float = 1e-3
     dropout: float = 0.1
     whiten: float = 0.35

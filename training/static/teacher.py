@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import re
+import threading
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 import numpy as np
@@ -147,9 +149,22 @@ class Vectors:
         missing = [(part, self.path(part)) for part in parts if not self.path(part).is_file()]
         if not missing:
             return
-        with get_context("spawn").Pool(WORKERS) as pool:
+        with get_context("spawn").Pool(WORKERS, _end_with_parent) as pool:
             for done, _ in enumerate(pool.imap(_embed, missing), start=1):
                 print(f"{done:,} of {len(missing):,} parts taught", flush=True)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it does, however that ends."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _embed(task: tuple[Sequence[str], Path]) -> None:

@@ -11,10 +11,23 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
+import signal
 import sys
 import time
 from pathlib import Path
+
+os.environ.update(
+    OMP_NUM_THREADS="1",
+    OMP_DYNAMIC="FALSE",
+    MKL_NUM_THREADS="1",
+    MKL_DYNAMIC="FALSE",
+    MKL_CBWR="AVX2",
+    OPENBLAS_NUM_THREADS="1",
+    OPENBLAS_CORETYPE="Haswell",
+    ATEN_CPU_CAPABILITY="avx2",
+)  # read when the libraries load: one thread and one order of sums, however busy the machine is
 
 import numpy as np
 import torch
@@ -28,8 +41,6 @@ import sources
 import texts
 from teacher import Teacher, Vectors, package_folder
 
-THREADS = 1
-"""Sums are then in one order, so that the same texts give the same weights."""
 PART = 2500
 """How many passages the teacher reads before they are kept on disk."""
 GROUPS = ("chunks", "wordnet", "dictionaries", "code", "fortunes", "prose")
@@ -96,7 +107,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the harvest")
     arguments = parser.parse_args()
-    torch.set_num_threads(THREADS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped; the same command goes on."))
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
     started = time.perf_counter()
     folder = arguments.data / "static"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``local--static``: the mean of a table of word-piece vectors; offline and fast.
+"""``local--static``: the mean of a table's word-piece vectors; offline and fast.
 
 The table is our own, distilled from all-MiniLM-L6-v2: ``model/MODEL_CARD.md`` says how, from which
 texts, and under which licences.
@@ -39,7 +39,8 @@ class Parts(NamedTuple):
 
 
 class StaticModel:
-    """Unit vectors from the mean of the vectors of a text's pieces.
+    """Unit vectors from the mean of the vectors of a text's pieces, in which a piece that is more
+    than ``share`` of them is damped.
 
     Case, accents, typographic forms and layout do not matter. A text of which the table knows less
     than half of the pieces (blank, or in another script than Latin) gets the zero vector. There is
@@ -50,6 +51,7 @@ class StaticModel:
     name = "pincite-static-256"
     dimension = 256
     max_tokens: int | None = None
+    share = 0.03
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -71,7 +73,7 @@ class StaticModel:
             batch = [self._ids(text) for text in texts[first : first + _TEXTS_AT_ONCE]]
             starts = np.cumsum([0, *(len(ids) // _BYTES for ids in batch)], dtype=np.int64)
             ids = np.frombuffer(b"".join(batch), dtype=np.uint16)
-            sums = sums_of_rows(table, ids, starts)
+            sums = sums_of_rows(table, ids, starts, self.share)
             sums[_strange(table.scales[ids] > 0, starts)] = 0
             vectors[first : first + len(batch)] = sums
         return unit_rows(vectors)

@@ -23,12 +23,13 @@ _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 
 
 class WordllamaModel(StaticModel):
-    """Unit vectors from the mean of the vectors of a text's tokens, lower-cased first.
+    """Unit vectors from the plain mean of the vectors of a text's tokens, lower-cased first.
 
     Raises ``MissingExtra`` at first use when the ``wordllama`` files are not installed.
     """
 
     name = "wordllama-l2-supercat-256"
+    share = 1.0
 
     def _open(self) -> Parts:
         from tokenizers import Tokenizer

@@ -123,18 +123,36 @@ def test_threads_share_a_model_that_is_not_loaded_yet() -> None:
     assert all(np.array_equal(row, rows[0]) for row in rows)
 
 
-@given(st.lists(st.lists(st.integers(0, 6), max_size=9), max_size=6))
-def test_the_kernel_and_numpy_sum_alike(texts: list[list[int]]) -> None:
+@given(
+    st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=6),
+    st.sampled_from([0.03, 0.2, 1.0]),
+)
+def test_the_kernel_and_numpy_sum_alike(texts: list[list[int]], share: float) -> None:
     rng = np.random.default_rng(5)
     table = Table(rng.integers(-127, 128, (7, 19)).astype(np.int8), rng.random(7, dtype=np.float32))
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     ids = np.array([number for text in texts for number in text], dtype=np.uint16)
     with pytest.MonkeyPatch.context() as patch:
-        found = sums_of_rows(table, ids, starts)
+        found = sums_of_rows(table, ids, starts, share)
         patch.setenv("PINCITE_PURE", "1")
-        pure = sums_of_rows(table, ids, starts)
+        pure = sums_of_rows(table, ids, starts, share)
 
     assert np.array_equal(found, pure)
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_what_is_said_too_often_counts_less(monkeypatch: pytest.MonkeyPatch, pure: str) -> None:
+    monkeypatch.setenv("PINCITE_PURE", pure)
+    table = Table(np.eye(3, dtype=np.int8), np.ones(3, dtype=np.float32))
+    ids = np.array([0] * 64 + [1] * 4 + [2] * 32 + [1, 1], dtype=np.uint16)
+    starts = np.array([0, 100, 100, 102], dtype=np.int64)
+
+    damped = sums_of_rows(table, ids, starts, 0.04)
+
+    assert damped.tolist() == pytest.approx(
+        np.array([[16, 4, np.sqrt(128)], [0, 0, 0], [0, np.sqrt(2), 0]])
+    )
+    assert sums_of_rows(table, ids, starts)[0].tolist() == [64, 4, 32]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +166,7 @@ def test_the_kernel_refuses_what_lies_outside(ids: list[int], starts: list[int])
     with pytest.raises(ValueError, match=r"starts must|past the table"):
         module.static_sums(
             np.zeros((3, 4), np.int8), np.ones(3, np.float32),
-            np.array(ids, np.uint16), np.array(starts, np.int64),
+            np.array(ids, np.uint16), np.array(starts, np.int64), 1.0,
         )  # fmt: skip
 
 
