@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import os
 import random
-import signal
 import sys
 import time
 from pathlib import Path
@@ -107,7 +106,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the harvest")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped; the same command goes on."))
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     started = time.perf_counter()
