@@ -42,7 +42,7 @@ class Settings:
     temperature: float = 0.05
     similarity: float = 5.0
     nearest: float = 0.5
-    finding: float = 0.2
+    finding: float = 0.15
     frequency: float = 1e-3
     dropout: float = 0.1
     whiten: float = 0.35
