@@ -22,11 +22,14 @@ os.environ.update(
     OMP_DYNAMIC="FALSE",
     MKL_NUM_THREADS="1",
     MKL_DYNAMIC="FALSE",
-    MKL_CBWR="AVX2",
     OPENBLAS_NUM_THREADS="1",
     OPENBLAS_CORETYPE="Haswell",
     ATEN_CPU_CAPABILITY="avx2",
 )  # read when the libraries load: one thread and one order of sums, however busy the machine is
+if __name__ == "__main__":
+    os.environ["MKL_CBWR"] = "AVX2"
+else:
+    os.environ.pop("MKL_CBWR", None)  # the processes that teach: their sums never differed
 
 import numpy as np
 import torch
