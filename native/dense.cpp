@@ -248,21 +248,23 @@ class Scan {
     std::vector<Estimate> lists_;
 };
 
-// Goes through the lists, the nearest first, as far as the effort says; false when codes are
-// damaged.
-bool gather(Scan& scan, const Kept& filter, const Effort& effort) {
+// Goes through the lists, the nearest first, as far as the effort says, and until `fewest` rows are
+// met; false when codes are damaged.
+bool gather(Scan& scan, const Kept& filter, const Effort& effort, std::size_t fewest) {
     constexpr float all = -std::numeric_limits<float>::infinity();
     scan.top.reset(effort.depth);
     float bar = scan.nearest() - effort.gap, opened = bar;
     std::size_t seen = 0, known = scan.open(bar, 0);
     bool own = effort.seen == 0;  // whether the nearest list with a kept row was met
+    fewest = std::min(fewest, effort.depth);
+    const auto enough = [&] { return seen >= effort.seen && scan.top.size() >= fewest; };
     for (std::size_t rank = 0; rank < scan.lists(); ++rank) {
         if (rank == known) {
-            if (bar >= opened && seen >= effort.seen) break;
+            if (bar >= opened && enough()) break;
             known = scan.open(opened = all, known);
         }
         const Estimate& list = scan.list(rank);
-        if (list.value < bar && seen >= effort.seen) break;
+        if (list.value < bar && enough()) break;
         if (!(effort.seen > 0 ? scan.kept(list, filter, scan.top, seen)
                               : scan.whole(list, filter, scan.top))) {
             return false;
@@ -345,7 +347,7 @@ Candidates coded_candidates(const CodedRows& coded, const Kept& filter, const Wa
                             const Effort& effort) {
     static thread_local Scan scan;
     scan.start(coded, wanted.query);
-    if (!gather(scan, filter, effort)) return {{}, {}, Damage::codes};
+    if (!gather(scan, filter, effort, wanted.k)) return {{}, {}, Damage::codes};
     const auto& best = scan.top.finish();
     Products products(coded.rows, wanted, best.size());
     Kth kth(wanted.k);
@@ -364,7 +366,7 @@ Candidates estimated_rows(const CodedRows& coded, const float* query, float gap,
                           std::size_t depth) {
     static thread_local Scan scan;
     scan.start(coded, query);
-    if (!gather(scan, {}, {gap, gap, 0, depth, 0.0F})) return {{}, {}, Damage::codes};
+    if (!gather(scan, {}, {gap, gap, 0, depth, 0.0F}, 0)) return {{}, {}, Damage::codes};
     Candidates result;
     for (const auto& each : scan.top.finish()) {
         result.rows.push_back(static_cast<std::int64_t>(scan.row(each.place)));

@@ -29,6 +29,9 @@ class Top {
         kept_.reserve(limit_);
     }
 
+    // How many of the best are known, at least.
+    std::size_t size() const { return kept_.size(); }
+
     // What is below the bar is not among the best.
     float bar() const { return bar_; }
 

@@ -138,6 +138,7 @@ class Searcher:
         module = native()
         if module is None:
             return None
+        k = min(k, max(self.statistics.rows, 1))  # more than its integers hold may be asked for
         try:
             if self._native is None or self._native[0] is not module:
                 natives = [segment.native for segment in self.segments]

@@ -49,6 +49,7 @@ class Searcher:
                 raise InvalidArgument("Vectors must be matrices of float16; convert them first.")
         self._parts, self._live, self._normalized = parts, live, normalized
         self._dimensions = {part.shape[1] for part in parts}
+        self._rows = sum(part.shape[0] for part in parts)
         self._plans: dict[tuple[int, ...], _Plan] = {}
 
     def search(
@@ -70,7 +71,7 @@ class Searcher:
         ranking = self.ranking(query, k, allow=allow)
         if ranking is not None:
             return in_id_order(ranking, k, row_id)
-        warn_when_slow(sum(part.shape[0] for part in self._parts))
+        warn_when_slow(self._rows)
         return ranked(self._scored(_flat(query), k, allow), k, row_id)
 
     def ranking(
@@ -83,6 +84,7 @@ class Searcher:
         """What ``search`` would put in order; None where the extension can not tell."""
         if k < 1:
             raise InvalidQueryError(f"k is {k}; ask for at least 1 result.")
+        k = min(k, max(self._rows, 1))  # more than the extension's integers hold may be asked for
         flat = _flat(query)
         self._check_dimension(len(flat))
         module = native()
@@ -199,7 +201,7 @@ def _flat(query: Sequence[float] | NDArray[np.floating]) -> NDArray[np.floating]
     else:
         try:
             flat = np.asarray(query, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise InvalidQueryError(f"The query is no vector ({error}); pass numbers.") from error
     if flat.ndim != 1 or not flat.size:
         raise InvalidQueryError("The query vector is empty or nested; pass a flat list of numbers.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -249,13 +250,15 @@ class Identified(Protocol):
 class Allowed:
     """Ids that a search may return, ready for many searches of any index.
 
-    The rows of a segment are looked up once; ids that the index does not have are no harm. Safe to
-    share between threads.
+    The rows of a segment are looked up once, and forgotten with the segment; ids that the index
+    does not have are no harm. Safe to share between threads.
     """
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids = list(dict.fromkeys(ids))
-        self._known: dict[int, tuple[Identified, NDArray[np.bool_], _Kept]] = {}
+        # Of segments that are in use: an index that changes would leave more and more behind.
+        self._known: WeakKeyDictionary[Identified, tuple[NDArray[np.bool_], _Kept]]
+        self._known = WeakKeyDictionary()
         self._last: tuple[Sequence[Identified], list[NDArray[np.bool_]]] = (), []
 
     def __len__(self) -> int:
@@ -270,19 +273,17 @@ class Allowed:
 
     def mask(self, segment: Identified) -> NDArray[np.bool_]:
         """Which rows of ``segment`` are allowed."""
-        return self._found(segment)[1]
+        return self._found(segment)[0]
 
     def kept(self, segment: Identified) -> _Kept:
         """The same, by the rows themselves, ascending, where they are few."""
-        known = self._known.get(id(segment))
-        return known[2] if known is not None and known[0] is segment else self._found(segment)[2]
+        return self._found(segment)[1]
 
-    def _found(self, segment: Identified) -> tuple[Identified, NDArray[np.bool_], _Kept]:
-        known = self._known.get(id(segment))
-        if known is None or known[0] is not segment:
+    def _found(self, segment: Identified) -> tuple[NDArray[np.bool_], _Kept]:
+        known = self._known.get(segment)
+        if known is None:
             rows = np.array(sorted(row for _, row in segment.ids.find(self._ids)), dtype=np.uint32)
             mask = np.zeros(segment.rows, dtype=np.bool_)
             mask[rows] = True
-            known = segment, mask, rows if len(rows) * _FEW < len(mask) else mask
-            self._known[id(segment)] = known
+            known = self._known[segment] = (mask, rows if len(rows) * _FEW < len(mask) else mask)
         return known

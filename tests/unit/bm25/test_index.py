@@ -354,3 +354,10 @@ def test_what_is_no_query_or_number_is_refused(query, k):
         index.search(query, k)
     assert index.search("socket", 10**30)[0] == ["a"]
     assert index.search("socket", np.int64(1))[0] == ["a"]
+
+
+@pytest.mark.parametrize("k", [2**64, 10**400])
+def test_k_may_be_any_number(k):
+    index = BM25Index()
+    index.add(["a", "b"], ["salt of the sea", "salt"])
+    assert index.search("salt", k)[0] == ["b", "a"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
+from pincite.dense import codes
 from pincite.dense.index import Allowed, DenseIndex
 from pincite.dense.indexed import KIND
 from pincite.dense.search import normalize_rows
@@ -350,3 +353,45 @@ def test_the_definition_holds_over_many_small_segments():
 
     for query in _clustered(20, 24, seed=5):
         assert index.search(query, 7)[0] == _definition(held, query, 7)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.3])
+def test_as_many_are_found_as_are_asked_for_where_most_vectors_are_equal(monkeypatch, share):
+    """The nearest lists are all but empty, and no gap says so: the rest is one far list."""
+    monkeypatch.setattr(codes, "LIST_ROWS", 2000)
+    generator = np.random.default_rng(3)
+    rows = np.ones((6010, 24)) + np.r_[np.zeros((6000, 24)), -2 * np.ones((10, 24))]
+    rows[6000:] += generator.normal(scale=0.3, size=(10, 24))
+    index = DenseIndex()
+    index.add(_names(6010), rows)
+    kept = [name for name in _names(6010) if generator.random() < share]
+    for _ in range(3):
+        assert len(index.search(rows[6003], 30, Allowed(kept))[0]) == 30
+        assert len(index.search(rows[6003], 30)[0]) == 30
+
+
+@pytest.mark.parametrize("k", [2**63, 2**64, 10**400])
+def test_k_may_be_any_number(k):
+    index = DenseIndex()
+    index.add(_names(30), _clustered(30))
+    assert len(index.search(np.ones(32), k)[0]) == 30
+    assert len(index.search(np.ones(32), k, Allowed(_names(7)))[0]) == 7
+
+
+def test_a_query_of_numbers_beyond_any_float_is_refused():
+    index = DenseIndex()
+    index.add(["a"], [[1.0, 0.0]])
+    with pytest.raises(InvalidQueryError, match="no vector"):
+        index.search([10**400, 0], 1)
+
+
+def test_what_may_be_found_does_not_hold_segments_that_are_gone():
+    index = DenseIndex()
+    allowed = Allowed(_names(10))
+    seen = []
+    for turn in range(20):
+        index.add(_names(10), _clustered(10, seed=turn))
+        assert len(index.search(np.ones(32), 10, allowed)[0]) == 10
+        seen += [weakref.ref(segment) for segment in index._state.segments]
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) <= 2
