@@ -65,17 +65,22 @@ bench-keyword: $(VENV)/.bench
 	$(BENCH)/bm25_updates.py --data $(CORPUS) --json $(RESULTS)/bm25-updates.json
 
 bench-dense: $(VENV)/.bench
-	$(foreach part,prepare race changes memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
-		--json $(RESULTS)/dense-synthetic-384-100k.json &&) true
-	$(foreach part,prepare race changes memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
-		--kind static --dimension 256 --json $(RESULTS)/dense-static-256-100k.json &&) true
-	$(foreach part,prepare race memory,$(BENCH)/dense.py --data $(CORPUS) --part $(part) \
-		--rows 1000000 --peers pincite,numpy,flat,ivf \
-		--json $(RESULTS)/dense-synthetic-384-1m.json &&) true
-	$(foreach part,prepare race,$(BENCH)/hybrid.py --data $(CORPUS) --part $(part) \
-		--json $(RESULTS)/hybrid-100k.json &&) true
+	$(call dense,prepare race changes memory reopen,,synthetic-384-100k)
+	$(call dense,prepare race memory,--dimension 256,synthetic-256-100k)
+	$(call dense,prepare race memory reopen,--kind static --dimension 256,static-256-100k)
+	$(call dense,prepare race memory group reopen,--rows 1000000 $(LARGE),synthetic-384-1m)
+	$(call dense,prepare race memory group,--rows 1000000 --kind static --dimension 256 $(LARGE),static-256-1m)
+	$(call hybrid,10000,10k)
+	$(call hybrid,100000,100k)
+	$(call hybrid,1000000,1m)
 	$(BENCH)/end_to_end.py --data $(CORPUS) --json $(RESULTS)/end-to-end.json
 	$(BENCH)/embedding.py --data $(CORPUS) --json $(RESULTS)/embedding.json
+
+LARGE := --queries 100 --peers pincite,numpy,flat,ivf
+dense = $(foreach part,$(1),$(BENCH)/dense.py --data $(CORPUS) --part $(part) $(2) \
+	--json $(RESULTS)/dense-$(3).json &&) true
+hybrid = $(foreach part,prepare race,$(BENCH)/hybrid.py --data $(CORPUS) --part $(part) \
+	--rows $(1) --json $(RESULTS)/hybrid-$(2).json &&) true
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info src/pincite/_native*.so
