@@ -84,6 +84,7 @@ def race(data: Data, home: Path, peers: Sequence[str]) -> dict[str, Any]:
     """Wall-clock and processor time of each contender, all taking turns."""
     field = [(make(name, data.rows, home), _settings(home, name)) for name in peers]
     figures: dict[str, Any] = {"notes": {c.name: c.notes for c, _ in field}}
+    figures["queries"] = len(data.asked)
     for share in SHARES:
         running = {
             c.name: (c.searches(share, chosen[f"{share:g}"]), chosen[f"{share:g}"])
@@ -259,7 +260,6 @@ def main() -> None:
         "rows": options.rows,
         "dimension": options.dimension,
         "threads": 1,
-        "queries": options.queries,
         "k": K,
         "kernels": kernels_in_use(),
         **part,

@@ -17,9 +17,9 @@ from dense_data import SHARES
 
 COLOURS = (
     *("#c02020", "#606060", "#2060c0", "#208040", "#8040a0"),
-    *("#c07000", "#109090", "#a06040", "#405060"),
+    *("#c07000", "#109090", "#a06040", "#405060", "#b0408f"),
 )
-LOW, HIGH = 0.03, 30.0
+LOW, HIGH = 0.1, 200.0
 FOUND = 0.95
 
 
@@ -35,7 +35,7 @@ def y(ms: float) -> float:
 def plot(report: dict[str, Any]) -> str:
     head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 390" font-family="sans-serif"'
     lines = [f'{head} font-size="12"><rect width="700" height="390" fill="#fff"/>']
-    for ms in (0.1, 1, 10):
+    for ms in (0.1, 1, 10, 100):
         lines.append(f'<path d="M70 {y(ms):.1f}H530" stroke="#ddd"/>')
         lines.append(f'<text x="62" y="{y(ms) + 4:.1f}" text-anchor="end">{ms:g} ms</text>')
     for place, share in enumerate(SHARES):
