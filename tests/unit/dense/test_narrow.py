@@ -7,7 +7,6 @@ import pytest
 
 from pincite.dense import codes
 from pincite.dense.codes import vector_arrays
-from pincite.dense.search import normalize_rows
 from pincite.dense.vectors import Vectors
 from pincite.segments.file import SegmentFile, write_segment
 from pincite.segments.kernels import native
@@ -20,22 +19,15 @@ pytestmark = pytest.mark.skipif(native() is None, reason="the pure path reads no
 
 
 @pytest.fixture(scope="module")
-def rows() -> np.ndarray:
-    generator = np.random.default_rng(8)
-    centres = generator.normal(size=(30, DIMENSION))
-    made = centres[generator.integers(0, 30, ROWS)] + generator.normal(size=(ROWS, DIMENSION))
-    made[7::50] = made[6::50]  # ties
-    return normalize_rows(made).astype(np.float16)
+def rows(clustered) -> np.ndarray:
+    return clustered(8, (ROWS, DIMENSION), centres=30, every=50)
 
 
 @pytest.fixture(scope="module", params=["by lists", "by rows"])
-def part(request, rows) -> Vectors:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codes, "LIST_ROWS", 2000)
-        arrays = vector_arrays(rows)
-    if request.param == "by rows":  # as they were written before
-        order = arrays.pop("vector_order")
-        arrays |= {"vectors": rows, "code_order": order}
+def part(request, rows, listed, by_rows) -> Vectors:
+    arrays = listed(rows)
+    if request.param == "by rows":
+        arrays = by_rows(rows, arrays)
     return Vectors(SegmentFile.open(write_segment("v", 1, arrays), name="v"), ROWS)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pincite.dense import codes, vectors
 from pincite.dense.codes import vector_arrays
-from pincite.dense.search import normalize_rows, search_vectors
+from pincite.dense.search import search_vectors
 from pincite.dense.vectors import Vectors
 from pincite.errors import StoreCorrupt
 from pincite.segments.file import SegmentFile, write_segment
@@ -22,26 +22,18 @@ pytestmark = pytest.mark.skipif(native() is None, reason="the pure path writes n
 
 
 @pytest.fixture(scope="module")
-def rows() -> np.ndarray:
-    generator = np.random.default_rng(4)
-    centres = generator.normal(size=(40, DIMENSION))
-    made = centres[generator.integers(0, 40, ROWS)] + generator.normal(size=(ROWS, DIMENSION))
-    made[7::100] = made[6::100]  # ties
-    return normalize_rows(made).astype(np.float16)
+def rows(clustered) -> np.ndarray:
+    return clustered(4, (ROWS, DIMENSION), centres=40, every=100)
 
 
 @pytest.fixture(scope="module")
-def arrays(rows) -> dict[str, np.ndarray]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codes, "LIST_ROWS", 2000)
-        return vector_arrays(rows)
+def arrays(rows, listed) -> dict[str, np.ndarray]:
+    return listed(rows)
 
 
 @pytest.fixture(scope="module")
-def older(rows, arrays) -> dict[str, np.ndarray]:
-    """As they were written before the vectors of a list were put next to each other."""
-    kept = {name: each for name, each in arrays.items() if name != "vector_order"}
-    return kept | {"vectors": rows, "code_order": arrays["vector_order"]}
+def older(rows, arrays, by_rows) -> dict[str, np.ndarray]:
+    return by_rows(rows, arrays)
 
 
 def _held(arrays: dict[str, np.ndarray]) -> Vectors:
